@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spangate
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Lens is nemo-lens's vocabulary (SpanGroup): what any training job does.
+var Lens = MustCatalog("nemo_lens", lensGroups[:], lensPresets[:])
+
+// Gym is NeMo Gym's vocabulary (GymSpanGroup): [Lens] extended by what a rollout does,
+// with presets of its own. It has deliberately no tool_call and no dataset group, and
+// per_step is not one of its presets.
+var Gym = must(Lens.Extend("nemo_gym", gymGroups[:], gymPresets[:]))
+
+// Catalog is a vocabulary of up to [MaxGroups] groups and their presets, owned by one
+// namespace: it turns names into bits and bits into names.
+//
+// A Catalog is immutable and may be used by any number of goroutines. Make one with
+// [NewCatalog] or [Catalog.Extend]; the zero value has no namespace and knows no name.
+type Catalog struct {
+	namespace string
+	groups    []Group           // in bit order
+	presets   []Preset          // as given, and NameAll
+	all       Mask              // the union of groups
+	byName    map[string]Mask   // groups and presets
+	byBit     [MaxGroups]string // group names
+}
+
+// The reasons for which a catalog is refused.
+var (
+	// ErrInvalidName is a name that is empty, too long or has a character that no name
+	// may have.
+	ErrInvalidName = errors.New("invalid name")
+	// ErrReservedName is a group or preset called [NameAll].
+	ErrReservedName = errors.New("reserved name")
+	// ErrDuplicateName is a name that two groups, two presets, or a group and a preset
+	// share.
+	ErrDuplicateName = errors.New("duplicate name")
+	// ErrInvalidBit is a group whose Bit is not exactly one bit.
+	ErrInvalidBit = errors.New("invalid bit")
+	// ErrDuplicateBit is a bit that two groups share.
+	ErrDuplicateBit = errors.New("duplicate bit")
+	// ErrTooManyGroups is a catalog of more than [MaxGroups] groups.
+	ErrTooManyGroups = errors.New("too many groups")
+	// ErrUnnamedBit is a bit that no group of the catalog has, in a preset or in a mask
+	// that is to be written as text.
+	ErrUnnamedBit = errors.New("bit without a name")
+)
+
+// CatalogError says why a catalog was refused. It unwraps to its reason, such as
+// [ErrDuplicateBit].
+type CatalogError struct {
+	// Namespace is that of the catalog, as given.
+	Namespace string
+	// Name is the group's or preset's, as given, or the namespace's if that is at fault.
+	Name string
+	// Err is the reason, with its particulars.
+	Err error
+}
+
+// Error names the catalog, the row at fault and the reason.
+func (e *CatalogError) Error() string {
+	return fmt.Sprintf("spangate: catalog %s: %s: %v", clip(e.Namespace), clip(e.Name), e.Err)
+}
+
+// Unwrap returns e.Err.
+func (e *CatalogError) Unwrap() error { return e.Err }
+
+// NewCatalog returns the catalog that namespace owns, with these groups, in any order, and
+// these presets. [NameAll] is a preset of every catalog and is not given.
+//
+// Every name follows the rule of [Group.Name], the namespace too. The error is a
+// [*CatalogError] for the first row that breaks a rule. The slices are copied.
+func NewCatalog(namespace string, groups []Group, presets []Preset) (*Catalog, error) {
+	return new(Catalog).Extend(namespace, groups, presets)
+}
+
+// MustCatalog is [NewCatalog] for catalogs that are part of the program: it panics on an
+// error.
+func MustCatalog(namespace string, groups []Group, presets []Preset) *Catalog {
+	return must(NewCatalog(namespace, groups, presets))
+}
+
+func must(c *Catalog, err error) *Catalog {
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// Extend returns a catalog with the groups of c and these besides, owned by namespace. Its
+// presets are the ones given and [NameAll]: those of c are not kept, as in a Python
+// subclass of SpanGroup that redefines PRESETS. It fails as [NewCatalog] does, and where a
+// group's name or bit is one of c's.
+func (c *Catalog) Extend(namespace string, groups []Group, presets []Preset) (*Catalog, error) {
+	x := &Catalog{
+		namespace: namespace,
+		groups:    slices.Concat(c.groups, groups),
+		presets:   append(slices.Clone(presets), Preset{Name: NameAll, Doc: "every group"}),
+		byName:    make(map[string]Mask, len(c.groups)+len(groups)+len(presets)+1),
+	}
+	fail := func(name string, err error) (*Catalog, error) {
+		return nil, &CatalogError{Namespace: namespace, Name: name, Err: err}
+	}
+	if err := validName(namespace); err != nil {
+		return fail(namespace, err)
+	}
+	if n := len(x.groups); n > MaxGroups {
+		return fail(x.groups[MaxGroups].Name, fmt.Errorf("%w: %d, a mask has room for %d; split the catalog in two", ErrTooManyGroups, n, MaxGroups))
+	}
+	for _, g := range x.groups {
+		if err := x.define(g.Name, g.Bit); err != nil {
+			return fail(g.Name, err)
+		}
+		if g.Bit.Count() != 1 {
+			return fail(g.Name, fmt.Errorf("%w: %v has %d bits set, a group has one", ErrInvalidBit, g.Bit, g.Bit.Count()))
+		}
+		owner := &x.byBit[g.Bit.position()]
+		if *owner != "" {
+			return fail(g.Name, fmt.Errorf("%w: %v is %q already", ErrDuplicateBit, g.Bit, *owner))
+		}
+		*owner = g.Name
+		x.all |= g.Bit
+	}
+	for _, p := range presets {
+		if err := x.define(p.Name, p.Mask); err != nil {
+			return fail(p.Name, err)
+		}
+		if rest := p.Mask &^ x.all; rest != 0 {
+			return fail(p.Name, fmt.Errorf("%w: no group has %v", ErrUnnamedBit, rest))
+		}
+	}
+	x.byName[NameAll] = x.all
+	x.presets[len(presets)].Mask = x.all
+	slices.SortFunc(x.groups, func(a, b Group) int { return a.Bit.position() - b.Bit.position() })
+	return x, nil
+}
+
+// define enters the name of a group or preset into byName.
+func (c *Catalog) define(name string, m Mask) error {
+	if err := validName(name); err != nil {
+		return err
+	}
+	if name == NameAll {
+		return fmt.Errorf("%w: it always means every group of the catalog; leave it out", ErrReservedName)
+	}
+	if _, taken := c.byName[name]; taken {
+		return fmt.Errorf("%w: the catalog has it already", ErrDuplicateName)
+	}
+	c.byName[name] = m
+	return nil
+}
+
+// validName returns an error unless name follows the rule of [Group.Name].
+func validName(name string) error {
+	if name == "" {
+		return fmt.Errorf("%w: it is empty", ErrInvalidName)
+	}
+	if len(name) > MaxNameLen {
+		return fmt.Errorf("%w: it has %d bytes, at most %d are allowed", ErrInvalidName, len(name), MaxNameLen)
+	}
+	for i, r := range name {
+		ok := 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '_' || r == '.' || r == '-' && i > 0
+		if !ok {
+			return fmt.Errorf("%w: %q at byte %d; a-z, 0-9, '_', '.' and, not first, '-' are allowed", ErrInvalidName, r, i)
+		}
+	}
+	return nil
+}
+
+// Namespace returns who owns the catalog.
+func (c *Catalog) Namespace() string { return c.namespace }
+
+// Groups yields the groups in bit order.
+func (c *Catalog) Groups() iter.Seq[Group] { return slices.Values(c.groups) }
+
+// Presets yields the presets in the order in which they were given, and [NameAll] last.
+func (c *Catalog) Presets() iter.Seq[Preset] { return slices.Values(c.presets) }
+
+// All returns the mask of every group.
+func (c *Catalog) All() Mask { return c.all }
+
+// Lookup returns the mask of the group or preset called name, in any case, and reports
+// whether there is one. Space around the name is not trimmed.
+func (c *Catalog) Lookup(name string) (Mask, bool) {
+	if m, ok := c.byName[name]; ok {
+		return m, true
+	}
+	var buf [MaxNameLen]byte
+	folded, ok := fold(&buf, name)
+	if !ok {
+		return 0, false
+	}
+	m, ok := c.byName[string(folded)]
+	return m, ok
+}
+
+// Format returns m as a canonical spec: the names of its groups in bit order, with commas
+// between. A bit without a name appears as its mask, as in job,0x8000, which does not
+// parse; without such a bit Parse(Format(m)) is m. The empty mask is the empty spec.
+func (c *Catalog) Format(m Mask) string { return string(c.appendSpec(nil, m)) }
+
+func (c *Catalog) appendSpec(b []byte, m Mask) []byte {
+	for bit := range m.Bits() {
+		if bit != m&-m {
+			b = append(b, ',')
+		}
+		if name := c.byBit[bit.position()]; name != "" {
+			b = append(b, name...)
+		} else {
+			b = append(b, "0x"...)
+			b = strconv.AppendUint(b, uint64(bit), 16)
+		}
+	}
+	return b
+}
+
+// validNames returns every name that c knows, presets first.
+func (c *Catalog) validNames() []string {
+	names := make([]string, 0, len(c.byName))
+	for _, p := range c.presets {
+		names = append(names, p.Name)
+	}
+	for _, g := range c.groups {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+// unnamed returns an error if m has a bit that c does not name.
+func (c *Catalog) unnamed(m Mask) error {
+	if rest := m &^ c.all; rest != 0 {
+		return fmt.Errorf("spangate: %w: %s has no group for %v of %v, and text with it would not parse back; it has %s",
+			ErrUnnamedBit, c.namespace, rest, m, strings.Join(c.validNames(), ", "))
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spangate
+
+// Group is a named set of spans that exist or don't exist together.
+type Group struct {
+	// Name is what a spec calls the group: lower-case ASCII letters, digits, '_', '.'
+	// and '-' (not first), at most [MaxNameLen] bytes.
+	Name string
+	// Bit is the group's one bit.
+	Bit Mask
+	// Doc says in a line what the group's spans are. It may be empty.
+	Doc string
+}
+
+// The groups of [Gym]. The first eight are those of [Lens].
+//
+// Positions are public API: they are written out, only ever appended, and never reused,
+// since programs compile them in and store masks.
+const (
+	BitJob             Mask = 1 << 0
+	BitCheckpoint      Mask = 1 << 1
+	BitEvaluate        Mask = 1 << 2
+	BitModelInit       Mask = 1 << 3
+	BitLoadCheckpoint  Mask = 1 << 4
+	BitStep            Mask = 1 << 5
+	BitForwardBackward Mask = 1 << 6
+	BitOptimizer       Mask = 1 << 7
+	BitServer          Mask = 1 << 8
+	BitHTTPClient      Mask = 1 << 9
+	BitRollout         Mask = 1 << 10
+	BitVerify          Mask = 1 << 11
+	BitAgent           Mask = 1 << 12
+	BitModelCall       Mask = 1 << 13
+	BitSandbox         Mask = 1 << 14
+)
+
+// CrossProcessSpine is what makes a rollout one trace in NeMo Gym's Python processes,
+// where switching off one of its groups breaks the trace in two. Every preset of [Gym]
+// holds it. With gated spans (package otelgate) it is a matter of detail, not of
+// correctness: no mask breaks a trace.
+const CrossProcessSpine = BitServer | BitHTTPClient | BitRollout
+
+// lensGroups is nemo-lens's SpanGroup: the spans of any training job.
+var lensGroups = [...]Group{
+	{Name: "job", Bit: BitJob, Doc: "the whole job, from start to exit"},
+	{Name: "checkpoint", Bit: BitCheckpoint, Doc: "saving a checkpoint"},
+	{Name: "evaluate", Bit: BitEvaluate, Doc: "an evaluation or validation pass"},
+	{Name: "model_init", Bit: BitModelInit, Doc: "building the model"},
+	{Name: "load_checkpoint", Bit: BitLoadCheckpoint, Doc: "restoring a checkpoint"},
+	{Name: "step", Bit: BitStep, Doc: "one training step"},
+	{Name: "forward_backward", Bit: BitForwardBackward, Doc: "the forward and backward passes of a step"},
+	{Name: "optimizer", Bit: BitOptimizer, Doc: "the optimizer update of a step"},
+}
+
+// gymGroups is what NeMo Gym's GymSpanGroup adds: the spans of a rollout across its servers.
+var gymGroups = [...]Group{
+	{Name: "server", Bit: BitServer, Doc: "a request that a server handles (cross-process spine)"},
+	{Name: "http_client", Bit: BitHTTPClient, Doc: "a request that a process sends to another (cross-process spine)"},
+	{Name: "rollout", Bit: BitRollout, Doc: "one rollout, from task to reward (cross-process spine)"},
+	{Name: "verify", Bit: BitVerify, Doc: "checking a rollout's result and giving its reward"},
+	{Name: "agent", Bit: BitAgent, Doc: "an agent's loop over model and tools"},
+	{Name: "model_call", Bit: BitModelCall, Doc: "one call of the policy model"},
+	{Name: "sandbox", Bit: BitSandbox, Doc: "running code or a tool in a sandbox"},
+}
+
+// Each table covers its bits without a gap: a row too few or too many does not compile.
+var (
+	_ = [1]struct{}{}[BitServer>>len(lensGroups)-BitJob]
+	_ = [1]struct{}{}[BitSandbox>>(len(lensGroups)+len(gymGroups)-1)-BitJob]
+)

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spangate
+
+// maxEdits is how many edits apart a name and its suggestion may be.
+const maxEdits = 3
+
+// nearest returns the candidate that is the fewest edits away from name, the first of
+// several, or "" if none is within a third of name's length (and maxEdits).
+func nearest(name string, candidates []string) string {
+	if len(name) > len("\u212A")*MaxNameLen {
+		return ""
+	}
+	var buf [MaxNameLen]byte
+	if folded, ok := fold(&buf, name); ok {
+		name = string(folded)
+	}
+	best, limit := "", min(maxEdits, (len(name)+1)/3)
+	for _, candidate := range candidates {
+		if d := edits(name, candidate, limit); d <= limit {
+			best, limit = candidate, d-1
+		}
+	}
+	return best
+}
+
+// edits returns how many single-byte insertions, deletions, replacements and swaps of
+// neighbours (each byte part of one at most) lead from a to b, or some number over limit
+// if it takes more than limit. Only cells within limit of the diagonal can count, so the
+// work is in proportion to len(a)*limit, whatever a hostile spec holds.
+func edits(a, b string, limit int) int {
+	if len(b) > MaxNameLen || limit < 0 || max(len(a)-len(b), len(b)-len(a)) > limit {
+		return limit + 1
+	}
+	// Three rows of the table of distances between prefixes; row[i][j] is that of the
+	// first i bytes of a to the first j of b.
+	var rows [3][MaxNameLen + 1]int
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		prev2, prev, row := &rows[(i+1)%3], &rows[(i+2)%3], &rows[i%3]
+		lo, hi := max(1, i-limit), min(len(b), i+limit)
+		row[lo-1] = limit + 1
+		if lo == 1 {
+			row[0] = i
+		}
+		for j := lo; j <= hi; j++ {
+			d := prev[j-1]
+			if a[i-1] != b[j-1] {
+				d++
+			}
+			d = min(d, row[j-1]+1)
+			if j < i+limit { // the cell above is within the band
+				d = min(d, prev[j]+1)
+			}
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d = min(d, prev2[j-2]+1)
+			}
+			row[j] = d
+		}
+	}
+	return rows[len(a)%3][len(b)]
+}
