@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/spangate/spangate/internal/spec"
 )
 
 // Lens is nemo-lens's vocabulary (SpanGroup): what any training job does.
@@ -194,7 +196,7 @@ func (c *Catalog) Lookup(name string) (Mask, bool) {
 		return m, true
 	}
 	var buf [MaxNameLen]byte
-	folded, ok := fold(&buf, name)
+	folded, ok := spec.Fold(&buf, name)
 	if !ok {
 		return 0, false
 	}

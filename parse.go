@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/spangate/spangate/internal/spec"
 )
 
 // The spec language:
@@ -35,10 +36,10 @@ import (
 // nemo-lens uses: "ſtep" is not step, "chec\u212Apoint" (KELVIN SIGN) is checkpoint.
 
 // MaxSpecLen is the length in bytes of the longest spec that is read.
-const MaxSpecLen = 64 << 10
+const MaxSpecLen = spec.MaxLen
 
 // MaxNameLen is the length in bytes of the longest name of a group, preset or namespace.
-const MaxNameLen = 63
+const MaxNameLen = spec.MaxNameLen
 
 var (
 	// ErrUnknownName is what a [*ParseError] unwraps to when the spec has a name that the
@@ -168,82 +169,41 @@ func (c *Catalog) Resolve(spec string) (Mask, []string) {
 	return m, names
 }
 
-// eval reads a spec: its mask without the names that c lacks, and those names (nil if
-// there are none), which share the spec's memory and have no suggestion yet.
-func (c *Catalog) eval(spec string) (Mask, []UnknownName) {
+// eval reads s: its mask without the names that c lacks, and those names (nil if there are
+// none), which share the memory of s and have no suggestion yet.
+func (c *Catalog) eval(s string) (Mask, []UnknownName) {
 	var on, off Mask
 	var unknown []UnknownName
-	for offset, more := 0, true; more; {
-		var field string
-		field, _, more = strings.Cut(spec[offset:], ",")
-		start := offset
-		offset += len(field) + len(",")
-
-		name := strings.TrimLeftFunc(field, isSpace)
-		start += len(field) - len(name)
-		name = strings.TrimRightFunc(name, isSpace)
-		if name == "" {
-			continue
+	for e := range spec.Entries(s) {
+		m, ok := c.Lookup(e.Name)
+		switch {
+		case !ok:
+			unknown = append(unknown, UnknownName{Name: e.Name, Offset: e.Offset})
+		case e.Exclude:
+			off |= m
+		default:
+			on |= m
 		}
-		set := &on
-		if name[0] == '-' {
-			set, name, start = &off, name[1:], start+1
-		}
-		m, ok := c.Lookup(name)
-		if !ok {
-			unknown = append(unknown, UnknownName{Name: name, Offset: start})
-			continue
-		}
-		*set |= m
 	}
 	return on &^ off, unknown
 }
 
-// isSpace reports whether Python's str.strip trims r: Unicode's white space, and the four
-// ASCII separators that Unicode does not count.
-func isSpace(r rune) bool { return unicode.IsSpace(r) || '\x1c' <= r && r <= '\x1f' }
-
-// fold lower-cases name into buf as Python's str.lower does, as far as the result is
-// ASCII, and reports whether it is and fits: no other name is in a catalog. Of all the
-// runes outside ASCII only KELVIN SIGN has an ASCII lower case.
-func fold(buf *[MaxNameLen]byte, name string) ([]byte, bool) {
-	const kelvin = "\u212A"
-	b := buf[:0]
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		switch {
-		case 'A' <= c && c <= 'Z':
-			c += 'a' - 'A'
-		case strings.HasPrefix(name[i:], kelvin):
-			c = 'k'
-			i += len(kelvin) - 1
-		case c >= 0x80:
-			return nil, false
-		}
-		if len(b) == cap(b) {
-			return nil, false
-		}
-		b = append(b, c)
-	}
-	return b, true
-}
-
-func (c *Catalog) tooLong(spec string) error {
+func (c *Catalog) tooLong(s string) error {
 	return &ParseError{
 		Namespace: c.namespace,
-		Spec:      strings.Clone(spec[:maxQuoted]) + "…",
+		Spec:      s[:maxQuoted] + "…",
 		Valid:     c.validNames(),
-		Err:       fmt.Errorf("%w: %d bytes, at most %d are read", ErrSpecTooLong, len(spec), MaxSpecLen),
+		Err:       fmt.Errorf("%w: %d bytes, at most %d are read", ErrSpecTooLong, len(s), MaxSpecLen),
 	}
 }
 
-func (c *Catalog) unknown(spec string, unknown []UnknownName) error {
-	spec = strings.Clone(spec) // don't hold on to the memory that the caller cut it from
+func (c *Catalog) unknown(s string, unknown []UnknownName) error {
+	s = strings.Clone(s) // don't hold on to the memory that the caller cut it from
 	valid := c.validNames()
 	for i := range unknown {
 		u := &unknown[i]
-		u.Name = spec[u.Offset:][:len(u.Name)]
-		u.Suggestion = nearest(u.Name, valid)
+		u.Name = s[u.Offset:][:len(u.Name)]
+		u.Suggestion = spec.Nearest(u.Name, valid)
 	}
-	return &ParseError{Namespace: c.namespace, Spec: spec, Unknown: unknown, Valid: valid, Err: ErrUnknownName}
+	return &ParseError{Namespace: c.namespace, Spec: s, Unknown: unknown, Valid: valid, Err: ErrUnknownName}
 }

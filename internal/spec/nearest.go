@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package spangate
+package spec
 
 // maxEdits is how many edits apart a name and its suggestion may be.
 const maxEdits = 3
 
-// nearest returns the candidate that is the fewest edits away from name, the first of
+// Nearest returns the candidate that is the fewest edits away from name, the first of
 // several, or "" if none is within a third of name's length (and maxEdits).
-func nearest(name string, candidates []string) string {
+func Nearest(name string, candidates []string) string {
 	if len(name) > len("\u212A")*MaxNameLen {
 		return ""
 	}
 	var buf [MaxNameLen]byte
-	if folded, ok := fold(&buf, name); ok {
+	if folded, ok := Fold(&buf, name); ok {
 		name = string(folded)
 	}
 	best, limit := "", min(maxEdits, (len(name)+1)/3)

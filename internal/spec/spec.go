@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package spec reads the spec language's surface: where an entry begins and ends, whether
+// it excludes, and when two spellings are one name. What a name means is for its callers.
+package spec
+
+import (
+	"iter"
+	"strings"
+	"unicode"
+)
+
+// MaxLen is the length in bytes of the longest spec that is read.
+const MaxLen = 64 << 10
+
+// MaxNameLen is the length in bytes of the longest name that a vocabulary may hold.
+const MaxNameLen = 63
+
+// Entry is one entry of a spec.
+type Entry struct {
+	// Name is the name as written, without the '-' of an exclusion; it shares the spec's
+	// memory. It is empty in an entry that is '-' alone.
+	Name string
+	// Offset is where Name begins in the spec, in bytes.
+	Offset int
+	// Exclude reports whether the entry begins with '-'.
+	Exclude bool
+}
+
+// Entries yields the entries of s that are not empty, in order.
+func Entries(s string) iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for start := 0; start <= len(s); {
+			field, _, _ := strings.Cut(s[start:], ",")
+			e := trim(field, start)
+			start += len(field) + len(",")
+			if e.Name == "" {
+				continue
+			}
+			if e.Name[0] == '-' {
+				e = Entry{Name: e.Name[1:], Offset: e.Offset + 1, Exclude: true}
+			}
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// trim returns field, which begins at start, without the space around it.
+func trim(field string, start int) Entry {
+	if n := len(field); n > 0 && graphic(field[0]) && graphic(field[n-1]) {
+		return Entry{Name: field, Offset: start} // nearly always, and much cheaper
+	}
+	name := strings.TrimLeftFunc(field, isSpace)
+	start += len(field) - len(name)
+	return Entry{Name: strings.TrimRightFunc(name, isSpace), Offset: start}
+}
+
+// graphic reports whether b is an ASCII character that is no space.
+func graphic(b byte) bool { return ' ' < b && b < 0x80 }
+
+// isSpace reports whether Python's str.strip trims r: Unicode's white space, and the four
+// ASCII separators that Unicode does not count.
+func isSpace(r rune) bool { return unicode.IsSpace(r) || '\x1c' <= r && r <= '\x1f' }
+
+// Fold lower-cases name into buf as Python's str.lower does, as far as the result is
+// ASCII, and reports whether it is and fits: no other name is in a vocabulary. Of all the
+// runes outside ASCII only KELVIN SIGN has an ASCII lower case.
+func Fold(buf *[MaxNameLen]byte, name string) ([]byte, bool) {
+	const kelvin = "\u212A"
+	b := buf[:0]
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		switch {
+		case 'A' <= c && c <= 'Z':
+			c += 'a' - 'A'
+		case strings.HasPrefix(name[i:], kelvin):
+			c = 'k'
+			i += len(kelvin) - 1
+		case c >= 0x80:
+			return nil, false
+		}
+		if len(b) == cap(b) {
+			return nil, false
+		}
+		b = append(b, c)
+	}
+	return b, true
+}
