@@ -57,6 +57,9 @@ func trim(field string, start int) Entry {
 	return Entry{Name: strings.TrimRightFunc(name, isSpace), Offset: start}
 }
 
+// Trim returns s without the space around it: what str.strip leaves of it in Python.
+func Trim(s string) string { return strings.TrimFunc(s, isSpace) }
+
 // graphic reports whether b is an ASCII character that is no space.
 func graphic(b byte) bool { return ' ' < b && b < 0x80 }
 
