@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spangate/spangate"
+)
+
+// The reasons for which a [Registry] refuses a change. A preset's or pinned group's name
+// that breaks the rule of [spangate.Group] is [spangate.ErrInvalidName], and a preset named
+// like a group of its own namespace is [spangate.ErrDuplicateName], as in a catalog.
+var (
+	// ErrNilCatalog is a nil catalog.
+	ErrNilCatalog = errors.New("nil catalog")
+	// ErrNilGate is a nil gate.
+	ErrNilGate = errors.New("nil gate")
+	// ErrEmptyNamespace is a namespace without a name.
+	ErrEmptyNamespace = errors.New("empty namespace")
+	// ErrEmptyName is a group or preset without a name.
+	ErrEmptyName = errors.New("empty name")
+	// ErrReservedName is a group or preset called [spangate.NameAll]. It is the sentinel
+	// that a catalog gives for the same mistake.
+	ErrReservedName = spangate.ErrReservedName
+	// ErrNamespaceTaken is a namespace that is registered already.
+	ErrNamespaceTaken = errors.New("namespace taken")
+	// ErrNamespaceUnknown is a namespace that is not registered.
+	ErrNamespaceUnknown = errors.New("unknown namespace")
+	// ErrGateTaken is a gate that belongs to another namespace.
+	ErrGateTaken = errors.New("gate taken")
+)
+
+// Error says why a [Registry] refused a change; nothing was changed. It unwraps to its
+// reason, such as [ErrNamespaceTaken].
+type Error struct {
+	// Op is what was refused: "register", "unregister" or "pin".
+	Op string
+	// Namespace is the one to be registered or unregistered, as given. It is empty in a
+	// pin, and where no catalog was given.
+	Namespace string
+	// Name is the preset or group at fault, as given, or empty if it is none.
+	Name string
+	// Err is the reason, with its particulars.
+	Err error
+}
+
+// Error names the operation, what it was given, the reason and what to do.
+func (e *Error) Error() string {
+	s := "spangate/registry: " + e.Op
+	if e.Op != opPin {
+		s += " " + clip(e.Namespace)
+	}
+	if e.Name != "" {
+		s += ": " + clip(e.Name)
+	}
+	return s + ": " + e.Err.Error()
+}
+
+// Unwrap returns e.Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+const (
+	opRegister   = "register"
+	opUnregister = "unregister"
+	opPin        = "pin"
+)
+
+// because returns reason, explained.
+func because(reason error, explanation string) error {
+	return fmt.Errorf("%w: %s", reason, explanation)
+}
+
+// maxQuoted is how many bytes of an input a message or a record repeats.
+const maxQuoted = 256
+
+// clip quotes s, and of a long s its beginning.
+func clip(s string) string { return strconv.Quote(head(s)) }
+
+// head returns s, or the beginning of a long s.
+func head(s string) string {
+	if len(s) <= maxQuoted+len("…") {
+		return s
+	}
+	return s[:maxQuoted] + "…"
+}
