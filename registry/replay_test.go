@@ -116,13 +116,13 @@ func replayRegister(r *registry.Registry, namespace string, groups []string, pre
 		l := library{new(spangate.Catalog), new(spangate.Gate)} // no other catalog has no namespace
 		return l, r.Register(l.catalog, l.gate)
 	}
-	own := newSet()
-	var gs []spangate.Group
+	own := set{}
 	for _, name := range groups {
-		if name = pythonLower(pythonStrip(name)); !own[name] {
-			own[name] = true
-			gs = append(gs, spangate.Group{Name: name, Bit: 1 << len(gs)})
-		}
+		own[pythonLower(pythonStrip(name))] = true
+	}
+	var gs []spangate.Group
+	for i, name := range own.list() { // the empty name first: nemo-lens refuses it before all
+		gs = append(gs, spangate.Group{Name: name, Bit: 1 << i})
 	}
 	var ps []spangate.Preset
 	var opts []registry.RegisterOption
