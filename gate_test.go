@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spangate_test
+
+import (
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/cpu"
+
+	"github.com/spangate/spangate"
+)
+
+func TestZeroGateIsOff(t *testing.T) {
+	var g spangate.Gate
+	assert.Zero(t, g.Load())
+	for i := range 64 {
+		assert.False(t, g.On(1<<i))
+	}
+	assert.False(t, g.On(spangate.PresetAll))
+}
+
+func TestGateOnIsAnyOfEveryMask(t *testing.T) {
+	for on := range spangate.Mask(256) {
+		g := spangate.NewGate(on)
+		require.Equal(t, on, g.Load())
+		for m := range spangate.Mask(256) {
+			require.Equal(t, spangate.Compiled && on.HasAny(m), g.On(m), "%v of %v", m, on)
+		}
+	}
+}
+
+func TestGateReturnsWhatWasOnBefore(t *testing.T) {
+	g := spangate.NewGate(0b0011)
+	assert.Equal(t, spangate.Mask(0b0011), g.Swap(0b0110))
+	assert.Equal(t, spangate.Mask(0b0110), g.Enable(0b1100))
+	assert.Equal(t, spangate.Mask(0b1110), g.Disable(0b0101))
+	assert.Equal(t, spangate.Mask(0b1010), g.Load())
+	assert.False(t, g.CompareAndSwap(0b1011, 0b1111))
+	assert.Equal(t, spangate.Mask(0b1010), g.Load())
+	assert.True(t, g.CompareAndSwap(0b1010, 0b1111))
+	assert.Equal(t, spangate.Mask(0b1111), g.Load())
+	g.Store(0)
+	assert.Zero(t, g.Load())
+}
+
+// Each goroutine owns one bit and toggles it: whatever the others do at the same time, it
+// must find its bit as it left it, and none may be lost.
+func TestEnableAndDisableLoseNoBit(t *testing.T) {
+	var g spangate.Gate
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			bit := spangate.Mask(1) << i
+			for range 500 {
+				if g.Enable(bit).HasAny(bit) || !g.Load().HasAll(bit) {
+					t.Errorf("bit %d was on, or did not go on", i)
+				}
+				if !g.Disable(bit).HasAny(bit) || g.Load().HasAny(bit) {
+					t.Errorf("bit %d was off, or did not go off", i)
+				}
+			}
+			g.Enable(bit)
+		})
+	}
+	wg.Wait()
+	assert.Equal(t, ^spangate.Mask(0), g.Load())
+}
+
+// Writers only ever publish words in which each half is the complement of the other;
+// readers see no other, whichever method they are written with.
+func TestReadersSeeOnlyWordsThatWereWritten(t *testing.T) {
+	word := func(n uint32) spangate.Mask { return spangate.Mask(n)<<32 | spangate.Mask(^n) }
+	g := spangate.NewGate(word(0))
+	done := make(chan struct{})
+	var writers, readers sync.WaitGroup
+	for w := range uint32(4) {
+		writers.Go(func() {
+			for n := range uint32(2000) {
+				m := word(n<<2 | w)
+				switch n % 3 {
+				case 0:
+					g.Store(m)
+				case 1:
+					g.Swap(m)
+				default:
+					for old := g.Load(); !g.CompareAndSwap(old, m); old = g.Load() {
+					}
+				}
+			}
+		})
+	}
+	for range 4 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if m := g.Load(); m != word(uint32(m>>32)) {
+					t.Errorf("torn word %v", m)
+					return
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(done)
+	readers.Wait()
+}
+
+// With Compare-and-swap alone, every increment is in the end; a lost or doubled one shows.
+func TestCompareAndSwapIsOneStep(t *testing.T) {
+	var g spangate.Gate
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 1000 {
+				for old := g.Load(); !g.CompareAndSwap(old, old+1); old = g.Load() {
+				}
+			}
+		})
+	}
+	wg.Wait()
+	assert.Equal(t, spangate.Mask(8000), g.Load())
+}
+
+// A store is seen by whoever learns of it by other means: the gate orders like sync/atomic.
+func TestStoreHappensBeforeWhatItPublishes(t *testing.T) {
+	if !spangate.Compiled {
+		return // On is constant: there is nothing to wait for
+	}
+	var g spangate.Gate
+	payload := 0
+	go func() {
+		payload = 42
+		g.Enable(spangate.BitRollout)
+	}()
+	require.Eventually(t, func() bool { return g.On(spangate.BitRollout) }, 10*time.Second, time.Millisecond)
+	assert.Equal(t, 42, payload)
+}
+
+func TestGateHasACacheLineToItself(t *testing.T) {
+	const line = unsafe.Sizeof(cpu.CacheLinePad{})
+	const word = unsafe.Sizeof(uint64(0))
+	var gates [2]spangate.Gate
+	size := unsafe.Sizeof(gates[0])
+	assert.GreaterOrEqual(t, size, 2*(line-word)+word, "the rest of a line on either side of the word")
+	assert.Zero(t, size%8, "neighbours in an array stay aligned")
+	assert.Zero(t, uintptr(unsafe.Pointer(&gates[0]))%8)
+}
+
+// On 386 a 64-bit word that is not 8-aligned panics when it is read atomically, wherever
+// the gate stands in a struct.
+func TestGateIsAlignedInsideAStruct(t *testing.T) {
+	s := &struct {
+		b1 byte
+		g1 spangate.Gate
+		b2 byte
+		g2 spangate.Gate
+	}{}
+	assert.Zero(t, uintptr(unsafe.Pointer(&s.g1))%8)
+	assert.Zero(t, uintptr(unsafe.Pointer(&s.g2))%8)
+	s.g2.Store(1)
+	s.g1.Enable(1 << 63)
+	assert.Equal(t, spangate.Mask(1), s.g2.Load())
+	assert.Equal(t, spangate.Mask(1<<63), s.g1.Load())
+}
+
+func TestVetReportsACopiedGate(t *testing.T) {
+	out, err := exec.Command("go", "vet", "-copylocks", "./testdata/copied").CombinedOutput()
+	assert.Error(t, err)
+	assert.Contains(t, string(out), "assignment copies lock value")
+	assert.Contains(t, string(out), "spangate.Gate")
+}
