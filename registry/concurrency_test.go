@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package registry_test
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/registry"
+)
+
+// crowd is what the goroutines of the test fight over. Specs and presets are chosen such
+// that a word between two generations, such as the union of two specs, is a word of none.
+type crowd struct {
+	specs   []string
+	pins    [][]string
+	members map[string]modelNamespace
+	opts    map[string][]registry.RegisterOption
+	gates   map[string][2]library // two gates of one catalog, so that Override may change it
+}
+
+func newCrowd(t testing.TB) *crowd {
+	c := &crowd{
+		specs:   []string{"low", "high", "all,-low", "all,-high,-shared", "ends,late", "shared", "-all"},
+		pins:    [][]string{{}, {"shared"}, {"a1", "b2", "c3", "d4"}},
+		members: map[string]modelNamespace{}, opts: map[string][]registry.RegisterOption{}, gates: map[string][2]library{},
+	}
+	for _, namespace := range []string{"a", "b", "c", "d", "e"} {
+		groups := []string{"shared"}
+		for _, digit := range "12345678" {
+			groups = append(groups, namespace+string(digit))
+		}
+		presets := map[string][]string{"low": groups[1:5], "high": groups[5:]}
+		one, two := newLibrary(t, namespace, groups, presets), newLibrary(t, namespace, groups, presets)
+		c.gates[namespace] = [2]library{one, two}
+		c.opts[namespace] = []registry.RegisterOption{registry.Preset("ends", groups[1], groups[8], "a8", "e1")}
+		c.members[namespace] = modelNamespace{groups: newSet(groups...), presets: map[string]set{
+			"low": newSet(groups[1:5]...), "high": newSet(groups[5:]...), "ends": newSet(groups[1], groups[8], "a8", "e1"),
+		}}
+	}
+	return c
+}
+
+// words returns the words that a gate of each namespace may show: those of every
+// generation there can be, and the empty one while the namespace is away.
+func (c *crowd) words() map[string]map[spangate.Mask]bool {
+	words := map[string]map[spangate.Mask]bool{}
+	namespaces := slices.Sorted(maps.Keys(c.members))
+	for _, namespace := range namespaces {
+		words[namespace] = map[spangate.Mask]bool{0: true}
+	}
+	for subset := range 1 << len(namespaces) {
+		m := newModel()
+		for i, namespace := range namespaces {
+			if subset&(1<<i) != 0 {
+				m.namespaces[namespace] = c.members[namespace]
+			}
+		}
+		add := func() {
+			enabled, _ := m.state()
+			for namespace := range m.namespaces {
+				words[namespace][c.gates[namespace][0].word(enabled)] = true
+			}
+		}
+		for _, m.spec = range c.specs {
+			m.pin = nil
+			add()
+		}
+		for _, pin := range c.pins {
+			m.pin = newSet(pin...)
+			add()
+		}
+	}
+	return words
+}
+
+func TestGatesShowOnlyWordsOfGenerationsAndEndRight(t *testing.T) {
+	c := newCrowd(t)
+	words := c.words()
+	r := registry.New()
+	var done atomic.Bool
+	var readers, writers sync.WaitGroup
+
+	for namespace, gates := range c.gates {
+		readers.Go(func() {
+			for !done.Load() {
+				for _, l := range gates {
+					if word := l.gate.Load(); !words[namespace][word] {
+						t.Errorf("gate of %s shows %v, which belongs to no generation", namespace, word)
+						return
+					}
+				}
+			}
+		})
+	}
+	readers.Go(func() {
+		for !done.Load() {
+			// a1 and a8 come and go with one namespace, and both are ends.
+			enabled, _ := r.Resolve("all")
+			assert.Equal(t, slices.Contains(enabled, "a1"), slices.Contains(enabled, "a2"), "two generations in one answer")
+			presets := r.Presets()
+			assert.Subset(t, presets["all"], presets["ends"], "two generations in one answer")
+			enabled = r.Enabled()
+			assert.Equal(t, slices.Contains(enabled, "a5"), slices.Contains(enabled, "a6"), "two generations in one answer")
+		}
+	})
+	for i := range 64 {
+		writers.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(i), 7))
+			for range 50 {
+				c.act(t, r, random)
+			}
+		})
+	}
+	writers.Wait()
+	done.Store(true)
+	readers.Wait()
+
+	// One goroutine that does only what is left over ends with the same words.
+	again := registry.New()
+	if spec, pin, pinned := registry.Intent(r); pinned {
+		require.NoError(t, again.Pin(pin...))
+	} else {
+		again.SetSpec(spec)
+	}
+	live := newSet(r.Namespaces()...)
+	want := map[string]library{}
+	for namespace := range live {
+		want[namespace] = newCrowd(t).gates[namespace][0].add(t, again, c.opts[namespace]...)
+	}
+	require.Equal(t, again.Enabled(), r.Enabled())
+	require.Equal(t, again.Pending(), r.Pending())
+	for namespace, gates := range c.gates {
+		got := []spangate.Mask{gates[0].gate.Load(), gates[1].gate.Load()}
+		if live[namespace] {
+			require.ElementsMatch(t, []spangate.Mask{want[namespace].gate.Load(), 0}, got, namespace)
+		} else {
+			require.Equal(t, []spangate.Mask{0, 0}, got, namespace)
+		}
+	}
+}
+
+// act does one thing that some goroutine of a process might do.
+func (c *crowd) act(t *testing.T, r *registry.Registry, random *rand.Rand) {
+	namespaces := slices.Sorted(maps.Keys(c.gates))
+	namespace := namespaces[random.IntN(len(namespaces))]
+	l := c.gates[namespace][random.IntN(2)]
+	switch random.IntN(8) {
+	case 0, 1:
+		if err := r.Register(l.catalog, l.gate, c.opts[namespace]...); err != nil {
+			assert.ErrorIs(t, err, registry.ErrNamespaceTaken)
+		}
+	case 2:
+		assert.NoError(t, r.Register(l.catalog, l.gate, append(c.opts[namespace], registry.Override())...))
+	case 3:
+		if err := r.Unregister(namespace); err != nil {
+			assert.ErrorIs(t, err, registry.ErrNamespaceUnknown)
+		}
+	case 4:
+		assert.NoError(t, r.Pin(c.pins[random.IntN(len(c.pins))]...))
+	default:
+		r.SetSpec(c.specs[random.IntN(len(c.specs))])
+	}
+}

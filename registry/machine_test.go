@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package registry_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/registry"
+)
+
+// The names are few, so that they meet: as groups of several namespaces, as presets of
+// some and groups of others, as members whose owner is away.
+var (
+	machineNamespaces = []string{"a", "b", "c", "d"}
+	machineNames      = []string{"job", "step", "kernel", "io", "x-1", "n.v", "p0", "p1", "p2"}
+)
+
+func TestRegistryDoesWhatTheModelDoes(t *testing.T) {
+	namespace := rapid.SampledFrom(machineNamespaces)
+	names := rapid.SliceOfNDistinct(rapid.SampledFrom(machineNames), 0, 5, rapid.ID)
+	spelt := rapid.Custom(func(t *rapid.T) string {
+		return spell(t, rapid.SampledFrom(append(machineNames, "nope", "all")).Draw(t, "name"))
+	})
+	spec := rapid.Custom(func(t *rapid.T) string {
+		entry := rapid.Custom(func(t *rapid.T) string {
+			return rapid.SampledFrom([]string{"", "", "", "-", " -", "--", "- "}).Draw(t, "sign") + spelt.Draw(t, "entry")
+		})
+		return strings.Join(rapid.SliceOfN(entry, 0, 6).Draw(t, "entries"), ",")
+	})
+
+	rapid.Check(t, func(t *rapid.T) {
+		r, m := new(registry.Registry), newModel()
+		registered, gone := map[string]library{}, []library{}
+
+		t.Repeat(map[string]func(*rapid.T){
+			"register": func(t *rapid.T) {
+				name := namespace.Draw(t, "namespace")
+				ns := modelNamespace{groups: newSet(names.Draw(t, "groups")...), presets: map[string]set{}}
+				ofCatalog := map[string][]string{}
+				var opts []registry.RegisterOption
+				for _, preset := range names.Draw(t, "presets") {
+					if ns.groups[preset] {
+						continue
+					}
+					if ns.presets[preset] = (set{}); rapid.Bool().Draw(t, "in catalog") {
+						ofCatalog[preset] = nil
+						for _, group := range ns.groups.list() {
+							if rapid.Bool().Draw(t, "holds") {
+								ofCatalog[preset] = append(ofCatalog[preset], group)
+								ns.presets[preset][group] = true
+							}
+						}
+						continue
+					}
+					members := rapid.SliceOfN(spelt, 0, 4).Draw(t, "members")
+					opts = append(opts, registry.Preset(spell(t, preset), members...))
+					for _, member := range members {
+						ns.presets[preset][pythonLower(pythonStrip(member))] = true
+					}
+				}
+				l := newLibrary(t, name, ns.groups.list(), ofCatalog)
+				old, taken := registered[name]
+				override := rapid.Bool().Draw(t, "override")
+				if override {
+					opts = append(opts, registry.Override())
+				}
+				if taken && rapid.Bool().Draw(t, "same gate") {
+					l.gate = old.gate
+				}
+				if rapid.IntRange(0, 9).Draw(t, "bad") == 0 {
+					opts = append(opts, registry.Preset("ALL"))
+					require.Error(t, r.Register(l.catalog, l.gate, opts...))
+					return
+				}
+				if taken && !override {
+					require.ErrorIs(t, r.Register(l.catalog, l.gate, opts...), registry.ErrNamespaceTaken)
+					return
+				}
+				require.NoError(t, r.Register(l.catalog, l.gate, opts...))
+				m.namespaces[name], registered[name] = ns, l
+				if taken && old.gate != l.gate {
+					gone = append(gone, old)
+				}
+			},
+			"gate of another": func(t *rapid.T) {
+				for _, l := range registered {
+					err := r.Register(spangate.Gym, l.gate, registry.Override())
+					require.ErrorIs(t, err, registry.ErrGateTaken)
+				}
+			},
+			"unregister": func(t *rapid.T) {
+				name := namespace.Draw(t, "namespace")
+				l, ok := registered[name]
+				if err := r.Unregister(spell(t, name)); ok {
+					require.NoError(t, err)
+					delete(registered, name)
+					delete(m.namespaces, name)
+					gone = append(gone, l)
+				} else {
+					require.ErrorIs(t, err, registry.ErrNamespaceUnknown)
+				}
+			},
+			"set spec": func(t *rapid.T) {
+				m.spec, m.pin = spec.Draw(t, "spec"), nil
+				_, pending := m.state()
+				require.Equal(t, pending.list(), r.SetSpec(m.spec))
+			},
+			"set long spec": func(t *rapid.T) {
+				if rapid.IntRange(0, 4).Draw(t, "rarely") == 0 {
+					m.spec, m.pin = strings.Repeat("all,", spangate.MaxSpecLen/4)+"x", nil
+					r.SetSpec(m.spec)
+				}
+			},
+			"pin": func(t *rapid.T) {
+				pin := rapid.SliceOfN(spelt, 0, 4).Draw(t, "groups")
+				m2 := set{}
+				for _, name := range pin {
+					m2[pythonLower(pythonStrip(name))] = true
+				}
+				if err := r.Pin(pin...); m2["all"] {
+					require.ErrorIs(t, err, registry.ErrReservedName)
+				} else {
+					require.NoError(t, err)
+					m.pin = m2
+				}
+			},
+			"resolve": func(t *rapid.T) {
+				s := spec.Draw(t, "spec")
+				enabled, pending := r.Resolve(s)
+				wantEnabled, wantPending := m.resolve(s)
+				require.Equal(t, wantEnabled.list(), enabled, "%q", s)
+				require.Equal(t, wantPending.list(), pending, "%q", s)
+			},
+			"": func(t *rapid.T) {
+				requireAsModel(t, m, r, registered)
+				for _, l := range gone {
+					require.Zero(t, l.gate.Load(), "a gate that left")
+				}
+			},
+		})
+	})
+}
+
+// spell returns name as somebody may have written it.
+func spell(t *rapid.T, name string) string {
+	switch rapid.IntRange(0, 4).Draw(t, "spelling") {
+	case 0:
+		name = strings.ToUpper(name)
+	case 1:
+		name = strings.ReplaceAll(name, "k", "\u212a")
+	}
+	space := rapid.SampledFrom([]string{"", "", " ", "\t", "\u0085", "\u3000", "\x1f\n"})
+	return space.Draw(t, "before") + name + space.Draw(t, "after")
+}
