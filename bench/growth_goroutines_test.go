@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/spangate/spangate"
+)
+
+// Bias.
+//
+// Measured: one gate read by 1 to N goroutines at once, N being the number of processors.
+// Each of them does b.N checks, so the time is that of one check on each: flat means that
+// readers do not slow each other. Where other programs want the processors too, many
+// goroutines wait for theirs, and the row grows without the gate's doing.
+//
+// What the compiler might have removed: see BenchmarkCheck.
+func BenchmarkGrowthGoroutines(b *testing.B) {
+	for n := 1; n <= runtime.GOMAXPROCS(0); n *= 2 {
+		b.Run(fmt.Sprintf("read by %d", n), func(b *testing.B) {
+			gate.Store(spangate.PresetAll &^ spangate.BitRollout)
+			b.ResetTimer()
+			stayedOff(b, readers(n, b.N))
+		})
+	}
+}
+
+// readers has n goroutines do checks checks each, and returns how many said on.
+func readers(n, checks int) (hits int) {
+	var total atomic.Int64
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			hits := 0
+			for range checks {
+				if gate.On(spangate.BitRollout) {
+					hits++
+				}
+			}
+			total.Add(int64(hits))
+		})
+	}
+	wg.Wait()
+	return int(total.Load())
+}
