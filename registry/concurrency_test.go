@@ -148,6 +148,48 @@ func TestGatesShowOnlyWordsOfGenerationsAndEndRight(t *testing.T) {
 	}
 }
 
+// TestGateGoesStraightFromOneWordToTheNext has a namespace that never leaves, so that its
+// gate has two words only, and a stop at zero in between would show.
+func TestGateGoesStraightFromOneWordToTheNext(t *testing.T) {
+	c := newCrowd(t)
+	r := registry.New()
+	r.SetSpec("low")
+	a, b := c.gates["a"][0].add(t, r), c.gates["b"][0]
+	low, _ := a.catalog.Lookup("low")
+	high, _ := a.catalog.Lookup("high")
+
+	var done atomic.Bool
+	var readers, writers sync.WaitGroup
+	readers.Go(func() {
+		for !done.Load() {
+			if word := a.gate.Load(); word != low && word != high {
+				t.Errorf("the gate shows %v", word)
+				return
+			}
+		}
+	})
+	const changes = 500
+	writers.Go(func() {
+		for i := range changes {
+			r.SetSpec([]string{"low", "high"}[i%2])
+		}
+	})
+	writers.Go(func() {
+		for range changes {
+			assert.NoError(t, r.Register(b.catalog, b.gate))
+			assert.NoError(t, r.Unregister("b"))
+		}
+	})
+	writers.Go(func() {
+		for range changes {
+			assert.NoError(t, r.Register(a.catalog, a.gate, registry.Override()))
+		}
+	})
+	writers.Wait()
+	done.Store(true)
+	readers.Wait()
+}
+
 // act does one thing that some goroutine of a process might do.
 func (c *crowd) act(t *testing.T, r *registry.Registry, random *rand.Rand) {
 	namespaces := slices.Sorted(maps.Keys(c.gates))

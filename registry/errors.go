@@ -47,6 +47,8 @@ type Error struct {
 	Err error
 }
 
+var _ error = (*Error)(nil)
+
 // Error names the operation, what it was given, the reason and what to do.
 func (e *Error) Error() string {
 	s := "spangate/registry: " + e.Op

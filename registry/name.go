@@ -31,6 +31,9 @@ func checkName(name string) error {
 	if name == "" {
 		return because(ErrEmptyName, "give it a name, or leave it out")
 	}
+	if name == spangate.NameAll {
+		return because(ErrReservedName, "it always means every group that is registered, and is used in a spec only")
+	}
 	// The rule is the catalog's, so a catalog is asked.
 	var refused *spangate.CatalogError
 	_, err := spangate.NewCatalog("x", nil, []spangate.Preset{{Name: name}})

@@ -197,16 +197,16 @@ func (g *generation) publish(old *generation) {
 	if v != old.vocabulary {
 		for _, m := range old.vocabulary.members {
 			if v.owner(m.gate) == nil {
-				set(m.gate, 0)
+				store(m.gate, 0)
 			}
 		}
 	}
 	for i, m := range v.members {
-		set(m.gate, v.project(i, g.enabled))
+		store(m.gate, v.project(i, g.enabled))
 	}
 }
 
-func set(gate *spangate.Gate, word spangate.Mask) {
+func store(gate *spangate.Gate, word spangate.Mask) {
 	if gate.Load() != word {
 		gate.Store(word)
 	}

@@ -216,7 +216,7 @@ func TestWholeNeMoJobUnderOneSpec(t *testing.T) {
 	r.SetSpec("default")
 	require.Equal(t, "job,checkpoint,evaluate,model_init", lens.names())
 	require.Equal(t, newSet(words("job checkpoint evaluate model_init server http_client rollout setup inference")...).list(), r.Enabled())
-	require.True(t, gym.gate.On(spangate.CrossProcessSpine))
+	require.True(t, gym.gate.Load().HasAll(spangate.CrossProcessSpine))
 
 	require.NoError(t, r.Pin())
 	for namespace, l := range libraries {
