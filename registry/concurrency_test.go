@@ -3,6 +3,7 @@
 package registry_test
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -160,7 +161,9 @@ func TestGateGoesStraightFromOneWordToTheNext(t *testing.T) {
 
 	var done atomic.Bool
 	var readers, writers sync.WaitGroup
+	reading := make(chan struct{})
 	readers.Go(func() {
+		close(reading)
 		for !done.Load() {
 			if word := a.gate.Load(); word != low && word != high {
 				t.Errorf("the gate shows %v", word)
@@ -168,7 +171,8 @@ func TestGateGoesStraightFromOneWordToTheNext(t *testing.T) {
 			}
 		}
 	})
-	const changes = 500
+	<-reading
+	const changes = 3000
 	writers.Go(func() {
 		for i := range changes {
 			r.SetSpec([]string{"low", "high"}[i%2])
@@ -188,6 +192,28 @@ func TestGateGoesStraightFromOneWordToTheNext(t *testing.T) {
 	writers.Wait()
 	done.Store(true)
 	readers.Wait()
+}
+
+func TestNoChangeIsLost(t *testing.T) {
+	for range 20 {
+		r := registry.New()
+		start := make(chan struct{})
+		var writers sync.WaitGroup
+		for i := range 64 {
+			l := newLibrary(t, fmt.Sprint("lib", i), []string{fmt.Sprint("group", i)}, nil)
+			writers.Go(func() {
+				<-start
+				if i == 32 {
+					r.SetSpec("all")
+				}
+				assert.NoError(t, r.Register(l.catalog, l.gate))
+			})
+		}
+		close(start)
+		writers.Wait()
+		require.Len(t, r.Namespaces(), 64)
+		require.Len(t, r.Enabled(), 64)
+	}
 }
 
 // act does one thing that some goroutine of a process might do.

@@ -312,18 +312,19 @@ func TestNameOfAGroupAndOfAnothersPresetMeansBoth(t *testing.T) {
 func TestWhatIsReturnedIsTheCallersOwn(t *testing.T) {
 	r := registry.New()
 	mylib(t).add(t, r)
+	members := []string{"query"}
+	p := registry.Preset("p", members...)
+	members[0] = "spoilt"
+	newLibrary(t, "x", []string{"y"}, nil).add(t, r, p)
 	r.SetSpec("tx,late")
 	spoil := func(names []string) { names[0] = "spoilt" }
+	spoil(r.SetSpec("tx,late"))
 	spoil(r.Groups())
 	spoil(r.Namespaces())
 	spoil(r.Enabled())
 	spoil(r.Pending())
-	spoil(r.SetSpec("tx,late"))
 	spoil(r.Presets()["all"])
 	delete(r.Presets(), "default")
-	members := []string{"query"}
-	newLibrary(t, "x", []string{"y"}, nil).add(t, r, registry.Preset("p", members...))
-	spoil(members)
 
 	require.Equal(t, []string{"query", "tx", "y"}, r.Groups())
 	require.Equal(t, []string{"mylib", "x"}, r.Namespaces())
