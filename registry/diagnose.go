@@ -58,6 +58,7 @@ func (r *reports) shared(m *member, v *vocabulary) {
 		return
 	}
 	slices.Sort(names)
+	names = slices.Compact(names) // a preset may be given twice
 	var owners []string
 	for _, other := range v.members {
 		if slices.ContainsFunc(names, other.has) {

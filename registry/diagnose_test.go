@@ -227,7 +227,7 @@ func TestSharedNamesAreReportedUnlessOverride(t *testing.T) {
 	require.Equal(t, []string{"a"}, rec.one(t, "")["with"], "changed")
 
 	// A group that is another's preset, and the other way round; but presets are joined.
-	newLibrary(t, "c", []string{"io"}, map[string][]string{"default": {}, "job": {}}).add(t, r)
+	newLibrary(t, "c", []string{"io"}, map[string][]string{"default": {}, "job": {}}).add(t, r, registry.Preset("job", "io"))
 	require.Equal(t, []string{"io", "job"}, rec.one(t, "")["shared"])
 }
 

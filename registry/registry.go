@@ -39,7 +39,8 @@ type Registry struct {
 type Option func(*Registry)
 
 // Logger makes the registry log to l. Without it, and where l is nil, it logs to what
-// [slog.Default] is at the time.
+// [slog.Default] is at the time. No lock is held meanwhile: while one goroutine is logging,
+// others make their changes and leave it their records to log.
 func Logger(l *slog.Logger) Option { return func(r *Registry) { r.logger = l } }
 
 // New returns a registry in which nobody is registered and everything is off.
