@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !spangate_off
+
+package otelgate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/otelgate"
+)
+
+// printer stands for an SDK: it prints each span that starts, indented by its depth.
+type printer struct{ noop.TracerProvider }
+
+func (printer) Tracer(string, ...trace.TracerOption) trace.Tracer { return printingTracer{} }
+
+type printingTracer struct{ noop.Tracer }
+
+func (printingTracer) Start(ctx context.Context, name string, _ ...trace.SpanStartOption) (context.Context, trace.Span) {
+	depth := int(trace.SpanContextFromContext(ctx).SpanID()[7])
+	fmt.Printf("%s%s\n", strings.Repeat("  ", depth), name)
+	ctx = trace.ContextWithSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{0: 1, 7: byte(depth + 1)},
+	}))
+	return ctx, trace.SpanFromContext(ctx)
+}
+
+// A library that knows nothing of gates is switched on and off by the name of its scope.
+// What is beneath it stays in the trace.
+func ExampleNewTracerProvider() {
+	sdk := printer{} // sdktrace.NewTracerProvider(…) in a program
+	var gate spangate.Gate
+	provider, err := otelgate.NewTracerProvider(sdk, &gate,
+		otelgate.Rule{Scope: "example.com/agent", Group: spangate.BitAgent},
+		otelgate.Rule{Scope: "example.com/sandbox*", Group: spangate.BitSandbox})
+	if err != nil {
+		panic(err)
+	}
+	agent := provider.Tracer("example.com/agent")
+	sandbox := provider.Tracer("example.com/sandbox/python")
+	mine := provider.Tracer("example.com/mine") // no rule: always on
+
+	for _, spec := range []string{"agent,sandbox", "sandbox", ""} {
+		fmt.Printf("%q:\n", spec)
+		gate.Store(spangate.MustParse(spec))
+
+		ctx, root := mine.Start(context.Background(), "task")
+		ctx, loop := agent.Start(ctx, "agent loop")
+		ctx, run := sandbox.Start(ctx, "run tool")
+		_, done := mine.Start(ctx, "write result")
+		done.End()
+		run.End()
+		loop.End()
+		root.End()
+	}
+
+	// Output:
+	// "agent,sandbox":
+	// task
+	//   agent loop
+	//     run tool
+	//       write result
+	// "sandbox":
+	// task
+	//   run tool
+	//     write result
+	// "":
+	// task
+	//   write result
+}
+
+// The spans of one's own code are put in a group by a view.
+func ExampleTracerProvider_Group() {
+	gate := spangate.NewGate(spangate.BitRollout)
+	provider, err := otelgate.NewTracerProvider(printer{}, gate)
+	if err != nil {
+		panic(err)
+	}
+	rollout := provider.Group(spangate.BitRollout).Tracer("example.com/mine")
+	verify := provider.Group(spangate.BitVerify).Tracer("example.com/mine")
+
+	ctx, span := rollout.Start(context.Background(), "rollout")
+	defer span.End()
+	_, span = verify.Start(ctx, "verify") // off
+	defer span.End()
+
+	// Output: rollout
+}
+
+func ExampleDo() {
+	gate := spangate.NewGate(spangate.BitAgent)
+	provider, err := otelgate.NewTracerProvider(printer{}, gate)
+	if err != nil {
+		panic(err)
+	}
+	agent := provider.Group(spangate.BitAgent).Tracer("example.com/agent")
+	sandbox := provider.Group(spangate.BitSandbox).Tracer("example.com/agent")
+
+	err = otelgate.Do(context.Background(), agent, "agent loop", func(ctx context.Context, span trace.Span) error {
+		return otelgate.Do(ctx, sandbox, "run tool", func(ctx context.Context, span trace.Span) error {
+			return errors.New("no such tool") // recorded where the span is on; this one is off
+		})
+	})
+	fmt.Println("returned:", err)
+
+	// Output:
+	// agent loop
+	// returned: no such tool
+}
+
+func ExampleHTTPRules() {
+	for _, r := range otelgate.HTTPRules() {
+		fmt.Println(r.Kind, spangate.Gym.Format(r.Group))
+	}
+
+	// Output:
+	// server server
+	// client http_client
+}

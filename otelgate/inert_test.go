@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otelgate
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	"go.uber.org/goleak"
+
+	"github.com/spangate/spangate"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// above is a span that panics when anything but its context is asked for.
+type above struct{ trace.Span }
+
+func (above) SpanContext() trace.SpanContext {
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}})
+}
+
+// Every method of trace.Span, those of later versions too, is called on an inert span: none
+// may panic, as any that reached the span above would, but for SpanContext.
+func TestInertSpanHasEveryMethodOfASpan(t *testing.T) {
+	p, err := NewTracerProvider(noop.NewTracerProvider(), new(spangate.Gate))
+	require.NoError(t, err)
+	s := newInert(p, above{})
+	span := trace.Span(&s)
+
+	methods := reflect.TypeFor[trace.Span]()
+	require.Greater(t, methods.NumMethod(), 10)
+	for m := range methods.Methods() {
+		if !m.IsExported() {
+			continue // only what embeds OpenTelemetry's own types has it
+		}
+		f := reflect.ValueOf(span).MethodByName(m.Name)
+		in := make([]reflect.Value, f.Type().NumIn())
+		for i := range in {
+			in[i] = reflect.Zero(f.Type().In(i))
+		}
+		var out []reflect.Value
+		require.NotPanics(t, func() {
+			if f.Type().IsVariadic() {
+				out = f.CallSlice(in)
+			} else {
+				out = f.Call(in)
+			}
+		}, m.Name)
+		switch m.Name {
+		case "SpanContext":
+			assert.Equal(t, above{}.SpanContext(), out[0].Interface())
+		case "TracerProvider":
+			assert.Same(t, p, out[0].Interface())
+		case "IsRecording":
+			assert.Equal(t, false, out[0].Interface())
+		default:
+			assert.Empty(t, out, "%s answers; say here what an inert span is to answer", m.Name)
+		}
+	}
+	assert.Equal(t, noSpan, s.Span, "what is not written out is a no-op")
+}
+
+func TestSpanKeyIsTheOneThatOpenTelemetryUses(t *testing.T) {
+	require.NotNil(t, spanKey)
+	ctx := trace.ContextWithSpan(t.Context(), noSpan)
+	assert.Equal(t, noSpan, ctx.Value(spanKey))
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/otelgate"
+)
+
+// started reports whether a tracer starts spans of this kind.
+func started(tracer trace.Tracer, opts ...trace.SpanStartOption) bool {
+	_, s := tracer.Start(context.Background(), "s", opts...)
+	defer s.End()
+	return s.IsRecording()
+}
+
+func TestFirstRuleThatMatchesDecides(t *testing.T) {
+	const a, b, c, d = spangate.Mask(1), spangate.Mask(2), spangate.Mask(4), spangate.Mask(8)
+	f := newFixture(t, 0,
+		otelgate.Rule{Scope: "lib/http", Kind: trace.SpanKindServer, Group: a},
+		otelgate.Rule{Scope: "lib/http", Kind: trace.SpanKindServer, Group: d}, // never reached
+		otelgate.Rule{Scope: "lib/*", Group: b},
+		otelgate.Rule{Kind: trace.SpanKindInternal, Group: c},
+	)
+	for _, tt := range []struct {
+		scope string
+		kind  trace.SpanKind
+		group spangate.Mask // that decides; 0: none does
+	}{
+		{"lib/http", trace.SpanKindServer, a},
+		{"lib/http", trace.SpanKindClient, b},
+		{"lib/http", trace.SpanKindUnspecified, b},
+		{"lib/", trace.SpanKindServer, b},
+		{"lib/db", trace.SpanKindServer, b},
+		{"lib", trace.SpanKindServer, 0},
+		{"lib", trace.SpanKindInternal, c},
+		{"lib", trace.SpanKindUnspecified, c}, // a span without a kind is internal
+		{"lib", trace.SpanKind(42), c},        // so is one of no known kind
+		{"", trace.SpanKindInternal, c},
+		{"", trace.SpanKindProducer, 0},
+		{"", trace.SpanKindConsumer, 0},
+	} {
+		tracer := f.Tracer(tt.scope)
+		var opts []trace.SpanStartOption
+		if tt.kind != trace.SpanKindUnspecified {
+			opts = append(opts, trace.WithSpanKind(tt.kind))
+		}
+		for m := range spangate.Mask(16) {
+			f.gate.Store(m)
+			assert.Equal(t, tt.group == 0 || m.HasAny(tt.group), started(tracer, opts...), "%+v under %v", tt, m)
+		}
+	}
+}
+
+func TestScopeWithoutARulePassesThrough(t *testing.T) {
+	f := newFixture(t, 0, otelgate.HTTPRules()...)
+	assert.True(t, started(f.Tracer("mine")))
+}
+
+func TestRuleOfAnotherNamespacesGate(t *testing.T) {
+	other := spangate.NewGate(0)
+	f := newFixture(t, 0,
+		otelgate.Rule{Scope: "theirs", Gate: other, Group: 1},
+		otelgate.Rule{Scope: "ours", Group: 1})
+	theirs, ours := f.Tracer("theirs"), f.Tracer("ours")
+	assert.Equal(t, []bool{false, false}, []bool{started(theirs), started(ours)})
+	other.Store(1)
+	assert.Equal(t, []bool{true, false}, []bool{started(theirs), started(ours)})
+	other.Store(0)
+	f.gate.Store(1)
+	assert.Equal(t, []bool{false, true}, []bool{started(theirs), started(ours)})
+}
+
+func TestViews(t *testing.T) {
+	other := spangate.NewGate(0)
+	f := newFixture(t, 1, otelgate.Rule{Scope: "ruled", Group: 2})
+
+	assert.True(t, started(f.Group(1).Tracer("ruled")), "a view's group goes before the rules")
+	assert.False(t, started(f.Group(2).Tracer("anything")))
+	assert.False(t, started(f.Group(0).Tracer("anything")), "an empty group is never on")
+
+	for _, view := range []*otelgate.TracerProvider{f.In(other).Group(1), f.Group(1).In(other)} {
+		tracer := view.Tracer("anything")
+		other.Store(0)
+		assert.False(t, started(tracer))
+		other.Store(1)
+		assert.True(t, started(tracer))
+	}
+	other.Store(2)
+	assert.True(t, started(f.In(other).Tracer("ruled")), "a rule without a gate follows the view's")
+	assert.True(t, started(f.In(nil).Group(1).Tracer("x")), "a nil gate changes nothing")
+
+	// What is found through a span of a view is not of the view's group.
+	ctx, s := f.Group(1).Tracer("x").Start(t.Context(), "s")
+	defer s.End()
+	assert.Same(t, f.TracerProvider, trace.SpanFromContext(ctx).TracerProvider())
+}
+
+func TestTracersThatDifferStayTwo(t *testing.T) {
+	f := newFixture(t, on)
+	for name, opt := range map[string]trace.TracerOption{
+		"version":    trace.WithInstrumentationVersion("v2"),
+		"schema":     trace.WithSchemaURL("https://opentelemetry.io/schemas/1.30.0"),
+		"attributes": trace.WithInstrumentationAttributes(attribute.Bool("two", true)),
+	} {
+		f.exported.Reset()
+		one, two := f.Group(on).Tracer("lib"), f.Group(on).Tracer("lib", opt)
+		_, s := one.Start(t.Context(), "one")
+		s.End()
+		_, s = two.Start(t.Context(), "two")
+		s.End()
+		assert.NotEqual(t, f.spans()["one"].InstrumentationScope, f.spans()["two"].InstrumentationScope, name)
+		assert.Equal(t, "lib", f.spans()["two"].InstrumentationScope.Name)
+	}
+}
+
+func TestConstructorRefuses(t *testing.T) {
+	sdk := sdktrace.NewTracerProvider()
+	gate := new(spangate.Gate)
+	var typedNil *sdktrace.TracerProvider
+	var nilView *otelgate.TracerProvider
+	for _, tt := range []struct {
+		what   string
+		base   trace.TracerProvider
+		gate   *spangate.Gate
+		rules  []otelgate.Rule
+		reason error
+		text   string
+	}{
+		{"no base", nil, gate, nil, otelgate.ErrNilProvider, "pass the SDK's provider"},
+		{"a typed nil", typedNil, gate, nil, otelgate.ErrNilProvider, "(*trace.TracerProvider)"},
+		{"a nil provider of ours", nilView, gate, nil, otelgate.ErrNilProvider, "(*otelgate.TracerProvider)"},
+		{"no gate", sdk, nil, nil, otelgate.ErrNilGate, "new(spangate.Gate)"},
+		{"a star in the middle", sdk, gate, []otelgate.Rule{{Scope: "ok*", Group: 1}, {Scope: "a*b", Group: 1}}, otelgate.ErrInvalidRule, `rule 1: scope "a*b" has a '*' at byte 1`},
+		{"two stars", sdk, gate, []otelgate.Rule{{Scope: "a**", Group: 1}}, otelgate.ErrInvalidRule, "rule 0"},
+		{"a kind of no meaning", sdk, gate, []otelgate.Rule{{Kind: 42, Group: 1}}, otelgate.ErrInvalidRule, "kind 42"},
+		{"a negative kind", sdk, gate, []otelgate.Rule{{Kind: -1, Group: 1}}, otelgate.ErrInvalidRule, "kind -1"},
+		{"no group", sdk, gate, []otelgate.Rule{{Scope: "lib"}}, otelgate.ErrInvalidRule, `scope "lib" has no group`},
+	} {
+		p, err := otelgate.NewTracerProvider(tt.base, tt.gate, tt.rules...)
+		assert.Nil(t, p, tt.what)
+		assert.ErrorIs(t, err, tt.reason, tt.what)
+		assert.ErrorContains(t, err, tt.text, tt.what)
+	}
+}
+
+func TestAnyBaseWillDo(t *testing.T) {
+	p, err := otelgate.NewTracerProvider(noop.NewTracerProvider(), new(spangate.Gate))
+	require.NoError(t, err)
+	assert.False(t, started(p.Tracer("x")))
+	assert.NoError(t, p.Shutdown(t.Context()))
+	assert.NoError(t, p.ForceFlush(t.Context()))
+}
+
+func TestZeroProviderStartsNoSpans(t *testing.T) {
+	var p otelgate.TracerProvider
+	assert.False(t, started(p.Tracer("x")))
+	assert.False(t, started(p.Group(1).Tracer("x")))
+	assert.False(t, started(p.In(spangate.NewGate(1)).Tracer("x")))
+	assert.NoError(t, p.Shutdown(t.Context()))
+	assert.NoError(t, p.ForceFlush(t.Context()))
+}
+
+func TestRulesAreCopied(t *testing.T) {
+	rules := []otelgate.Rule{{Scope: "lib", Group: 1}}
+	f := newFixture(t, 1, rules...)
+	rules[0].Group = 2
+	assert.True(t, started(f.Tracer("lib")))
+}
+
+// closer is a base that reports how it is shut down and flushed.
+type closer struct {
+	noop.TracerProvider
+	shutdown, flushed error
+}
+
+func (c closer) Shutdown(context.Context) error   { return c.shutdown }
+func (c closer) ForceFlush(context.Context) error { return c.flushed }
+
+func TestShutdownAndForceFlushReachTheBase(t *testing.T) {
+	f := newFixture(t, on)
+	batched := sdktrace.NewBatchSpanProcessor(f.exported, sdktrace.WithBatchTimeout(time.Hour))
+	f.sdk.RegisterSpanProcessor(batched)
+	assert.True(t, started(f.of(on)))
+	require.Len(t, f.exported.GetSpans(), 1, "by the syncer")
+	require.NoError(t, f.Group(on).ForceFlush(t.Context()))
+	assert.Len(t, f.exported.GetSpans(), 2, "and by the batcher, when flushed")
+	require.NoError(t, f.Group(on).Shutdown(t.Context()))
+	assert.False(t, started(f.of(on)), "the SDK is shut down")
+
+	shutdown, flushed := errors.New("shutdown"), errors.New("flush")
+	p, err := otelgate.NewTracerProvider(&closer{shutdown: shutdown, flushed: flushed}, f.gate)
+	require.NoError(t, err)
+	assert.Same(t, shutdown, p.Shutdown(t.Context()))
+	assert.Same(t, flushed, p.ForceFlush(t.Context()))
+}

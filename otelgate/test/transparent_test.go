@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/otelgate"
+)
+
+const (
+	on  = spangate.BitRollout
+	off = spangate.BitSandbox
+)
+
+type key struct{}
+
+// checkInert asserts that a span is that of a site that is off, with this context.
+func checkInert(t *testing.T, f *fixture, s trace.Span, sc trace.SpanContext) {
+	t.Helper()
+	assert.False(t, s.IsRecording())
+	assert.True(t, s.SpanContext().Equal(sc), "context %v, not %v", s.SpanContext(), sc)
+	assert.Same(t, f.TracerProvider, s.TracerProvider())
+}
+
+func TestOffUnderNoSpanIsInvisible(t *testing.T) {
+	f := newFixture(t, on)
+	for name, ctx := range map[string]context.Context{
+		"background":             t.Context(),
+		"a value":                context.WithValue(t.Context(), key{}, 1),
+		"a span without context": trace.ContextWithSpanContext(t.Context(), trace.SpanContext{}),
+	} {
+		got, s := f.of(off).Start(ctx, "off")
+		assert.Equal(t, ctx, got, name)
+		checkInert(t, f, s, trace.SpanContext{})
+	}
+}
+
+func TestOffUnderASpanThatIsOnHandsItsContextOn(t *testing.T) {
+	f := newFixture(t, on)
+	raw, rawSpan := f.sdk.Tracer("raw").Start(t.Context(), "raw")
+	defer rawSpan.End()
+	gated, gatedSpan := f.of(on).Start(t.Context(), "gated")
+	defer gatedSpan.End()
+	for name, ctx := range map[string]context.Context{
+		"gated":                 gated,
+		"gated, deeper":         context.WithValue(gated, key{}, 1),
+		"an SDK span, ungated":  raw,
+		"ungated, deeper still": context.WithValue(raw, key{}, 1),
+	} {
+		got, s := f.of(off).Start(ctx, "off")
+		assert.Equal(t, ctx, got, name)
+		checkInert(t, f, s, trace.SpanContextFromContext(ctx))
+
+		// The next site that is off finds the same.
+		again, s := f.of(off).Start(got, "off too")
+		assert.Equal(t, ctx, again, name)
+		checkInert(t, f, s, trace.SpanContextFromContext(ctx))
+	}
+}
+
+func TestOffUnderARemoteParentKeepsItFindable(t *testing.T) {
+	f := newFixture(t, on)
+	sc := remote(t)
+	ctx := trace.ContextWithRemoteSpanContext(context.WithValue(t.Context(), key{}, 1), sc)
+	got, s := f.of(off).Start(ctx, "off")
+	checkInert(t, f, s, sc)
+	assert.Same(t, s, trace.SpanFromContext(got), "the inert span stands in the context")
+	assert.True(t, s.SpanContext().IsRemote())
+	assert.Equal(t, "vendor=kept", s.SpanContext().TraceState().String())
+	assert.Equal(t, 1, got.Value(key{}))
+
+	again, s2 := f.of(off).Start(got, "off too")
+	assert.Equal(t, got, again)
+	assert.Same(t, s, s2)
+
+	// What is beneath joins the trace, through the span in the context as well.
+	_, child := trace.SpanFromContext(got).TracerProvider().Tracer("found").Start(got, "child")
+	child.End()
+	stub := f.spans()["child"]
+	assert.Equal(t, sc.TraceID(), stub.SpanContext.TraceID())
+	assert.True(t, stub.Parent.Equal(sc))
+	assert.Equal(t, "vendor=kept", stub.SpanContext.TraceState().String())
+}
+
+func TestOffWithNewRootCutsWhatIsBeneath(t *testing.T) {
+	f := newFixture(t, on)
+	member, err := baggage.NewMember("kept", "yes")
+	require.NoError(t, err)
+	bag, err := baggage.New(member)
+	require.NoError(t, err)
+	base := baggage.ContextWithBaggage(t.Context(), bag)
+
+	gated, gatedSpan := f.of(on).Start(base, "above")
+	defer gatedSpan.End()
+	raw, rawSpan := f.sdk.Tracer("raw").Start(base, "above")
+	defer rawSpan.End()
+	distant := trace.ContextWithRemoteSpanContext(base, remote(t))
+	inert, _ := f.of(off).Start(distant, "off")
+
+	for name, ctx := range map[string]context.Context{
+		"no span": base, "gated": gated, "ungated": raw, "remote": distant, "inert": inert,
+	} {
+		f.exported.Reset()
+		got, s := f.of(off).Start(ctx, "off", trace.WithNewRoot(), trace.WithAttributes(attribute.Int("a", 1)))
+		checkInert(t, f, s, trace.SpanContext{})
+		assert.False(t, trace.SpanContextFromContext(got).IsValid(), name)
+		assert.Equal(t, "yes", baggage.FromContext(got).Member("kept").Value(), "only the span is cut off")
+
+		_, child := f.of(on).Start(got, "child")
+		child.End()
+		stub := f.spans()["child"]
+		assert.False(t, stub.Parent.IsValid(), name)
+		assert.NotEqual(t, trace.SpanContextFromContext(ctx).TraceID(), stub.SpanContext.TraceID(), name)
+	}
+	got, _ := f.of(off).Start(base, "off", trace.WithNewRoot())
+	assert.Equal(t, base, got, "without a parent there is nothing to cut")
+}
+
+func TestOnWithNewRootStartsATrace(t *testing.T) {
+	f := newFixture(t, on)
+	ctx, above := f.of(on).Start(t.Context(), "above")
+	_, s := f.of(on).Start(ctx, "root", trace.WithNewRoot())
+	s.End()
+	above.End()
+	assert.False(t, f.spans()["root"].Parent.IsValid())
+	assert.NotEqual(t, f.spans()["above"].SpanContext.TraceID(), f.spans()["root"].SpanContext.TraceID())
+}
+
+func TestNilContextCountsAsBackground(t *testing.T) {
+	f := newFixture(t, on)
+	var none context.Context
+	for _, tracer := range []trace.Tracer{f.of(on), f.of(off)} {
+		for _, opts := range [][]trace.SpanStartOption{nil, {trace.WithNewRoot()}, {trace.WithSpanKind(trace.SpanKindServer)}} {
+			ctx, s := tracer.Start(none, "s", opts...)
+			require.NotNil(t, ctx)
+			s.End()
+		}
+	}
+}
+
+func TestInertSpanNeverTouchesAnAncestor(t *testing.T) {
+	f := newFixture(t, on)
+	ctx, above := f.of(on).Start(t.Context(), "above")
+	ctx, s := f.of(off).Start(ctx, "off")
+	s.SetName("changed")
+	s.SetStatus(codes.Error, "changed")
+	s.SetAttributes(attribute.Bool("changed", true))
+	s.AddEvent("changed")
+	s.AddLink(trace.Link{SpanContext: remote(t)})
+	s.RecordError(assert.AnError)
+	s.End()
+	assert.True(t, above.IsRecording(), "End of an inert span ended its ancestor")
+
+	trace.SpanFromContext(ctx).SetAttributes(attribute.Bool("written by inner code", true))
+	above.End()
+
+	require.Len(t, f.exported.GetSpans(), 1)
+	stub := f.spans()["above"]
+	assert.Equal(t, codes.Unset, stub.Status.Code)
+	assert.Empty(t, stub.Events)
+	assert.Empty(t, stub.Links)
+	assert.Equal(t, []attribute.KeyValue{attribute.Bool("written by inner code", true)}, stub.Attributes,
+		"what inner code writes to the span in the context lands on the nearest that is on")
+}
+
+func TestSpanThatIsOnIsTheSDKsInEveryOtherRespect(t *testing.T) {
+	f := newFixture(t, on)
+	ctx, s := f.of(on).Start(t.Context(), "s", trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(attribute.Int("a", 1)))
+	assert.Same(t, f.TracerProvider, s.TracerProvider())
+	assert.Same(t, s, trace.SpanFromContext(ctx))
+	assert.True(t, s.IsRecording())
+	s.SetName("renamed")
+	s.SetStatus(codes.Ok, "")
+	s.SetAttributes(attribute.Int("b", 2))
+	s.AddEvent("event")
+	s.AddLink(trace.Link{SpanContext: remote(t)})
+	s.RecordError(assert.AnError)
+	s.End()
+	assert.False(t, s.IsRecording())
+
+	stub := f.spans()["renamed"]
+	assert.Equal(t, s.SpanContext(), stub.SpanContext)
+	assert.Equal(t, trace.SpanKindProducer, stub.SpanKind)
+	assert.Equal(t, codes.Ok, stub.Status.Code)
+	assert.Len(t, stub.Attributes, 2)
+	assert.Len(t, stub.Events, 2)
+	assert.Len(t, stub.Links, 1)
+}
+
+// The SDK's End records a panic only if the deferred call reaches it directly.
+func TestDeferredEndRecordsAPanicThroughTheGate(t *testing.T) {
+	f := newFixture(t, on)
+	for name, tracer := range map[string]trace.Tracer{"gated": f.of(on), "bare": f.sdk.Tracer("test")} {
+		assert.PanicsWithValue(t, "boom", func() {
+			_, s := tracer.Start(t.Context(), name)
+			defer s.End()
+			panic("boom")
+		})
+		stub := f.spans()[name]
+		require.Len(t, stub.Events, 1, name)
+		assert.Equal(t, "exception", stub.Events[0].Name)
+	}
+}
+
+// Two gates in a row are an AND, and stay transparent.
+func TestGateOverAGate(t *testing.T) {
+	inner := newFixture(t, on)
+	gate := spangate.NewGate(on)
+	outer, err := otelgate.NewTracerProvider(inner.TracerProvider, gate, otelgate.Rule{Group: on})
+	require.NoError(t, err)
+	innerOff, err := otelgate.NewTracerProvider(inner.Group(off), gate, otelgate.Rule{Group: on})
+	require.NoError(t, err)
+
+	ctx, above := outer.Tracer("t").Start(t.Context(), "above")
+	got, s := innerOff.Tracer("t").Start(ctx, "off inside")
+	assert.Equal(t, ctx, got)
+	assert.False(t, s.IsRecording())
+	assert.True(t, s.SpanContext().Equal(above.SpanContext()))
+	assert.Same(t, innerOff, s.TracerProvider())
+	s.End()
+	above.End()
+	assert.Len(t, inner.exported.GetSpans(), 1)
+}
