@@ -32,7 +32,7 @@ import (
 // Not measured: a cold cache or branch predictor, and the code that a site adds around the
 // check. Under 1 ns the numbers are a cycle or two, and where the linker happens to put a loop
 // decides between them: an empty loop may come out slower than one with a check in it. What
-// such a check costs is for the disassembly (internal/site) to say.
+// such a check costs is for the disassembly (cmd/budgets) to say.
 //
 // What the compiler might have removed: a check whose answer it knows or that nobody uses.
 // Every switch is flipped both ways first, so no answer is constant, and hits is compared with

@@ -20,9 +20,9 @@ import (
 // The writer is the worst neighbour there is. It needs a processor of its own: with one
 // processor all rows are alike, and with two that others use too they spread.
 //
-// Not measured: what the padding costs, which is memory (a gate takes 128 bytes on amd64,
-// two cache lines) and, on arm64, an ADD to reach the word of a gate behind a pointer, since
-// LDAR takes no offset (internal/site shows it). A package-level gate pays nothing.
+// Not measured: what the padding costs, which is memory (120 bytes instead of 8 on amd64) and,
+// on arm64, an ADD to reach the word of a gate behind a pointer, since LDAR takes no offset
+// (cmd/budgets shows it). A package-level gate pays nothing.
 //
 // What the compiler might have removed: see BenchmarkCheck.
 func BenchmarkGrowthNeighbour(b *testing.B) {
