@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	startTimeout = 10 * time.Second
+	// stopTimeout is how long a server may take to exit before it is killed.
+	stopTimeout = 3 * time.Second
+)
+
+// fleet is the server processes that the driver has started.
+type fleet struct {
+	agent, model, resources *server
+
+	servers *errgroup.Group // one goroutine for each process, which waits for its exit
+	ctx     context.Context // done when a process has died or the fleet is to stop
+	cancel  context.CancelFunc
+}
+
+// server is one process of a fleet.
+type server struct {
+	role string
+	pid  int
+	url  string
+}
+
+// startFleet starts the servers, this program again in other roles. The context that it
+// returns is done as soon as one of them dies. The caller stops the fleet, also if ctx is
+// done.
+func startFleet(ctx context.Context, collector string) (*fleet, context.Context, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	f := &fleet{cancel: cancel}
+	f.servers, f.ctx = errgroup.WithContext(ctx)
+	start := func(role string, flags ...string) (s *server, err error) {
+		s, err = f.start(role, append(flags, "--collector="+collector)...)
+		if err != nil {
+			err = fmt.Errorf("the %s server did not start: %w", role, err)
+		}
+		return s, err
+	}
+	err := func() (err error) {
+		if f.model, err = start("model"); err != nil {
+			return err
+		}
+		if f.resources, err = start("resources"); err != nil {
+			return err
+		}
+		f.agent, err = start("agent", "--model="+f.model.url, "--resources="+f.resources.url)
+		return err
+	}()
+	if err != nil {
+		f.stop()
+		return nil, nil, err
+	}
+	return f, f.ctx, nil
+}
+
+// start starts one server and waits until it listens.
+func (f *fleet) start(role string, flags ...string) (*server, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(f.ctx, self, append([]string{serveCommand, role}, flags...)...)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	cmd.Cancel = stdin.Close    // the server then exits by itself,
+	cmd.WaitDelay = stopTimeout // or is killed
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+
+	late := time.AfterFunc(startTimeout, func() { cmd.Process.Kill() })
+	url, err := bufio.NewReader(stdout).ReadString('\n')
+	late.Stop()
+	if err != nil {
+		stdin.Close()
+		if wait := cmd.Wait(); wait != nil {
+			err = wait
+		}
+		return nil, withFirstLine(err, stderr.String())
+	}
+
+	s := &server{role: role, pid: cmd.Process.Pid, url: strings.TrimSpace(url)}
+	f.servers.Go(func() error {
+		err := cmd.Wait()
+		if f.ctx.Err() != nil && cmd.ProcessState.Success() {
+			return nil // it was told to stop
+		}
+		return withFirstLine(fmt.Errorf("the %s server (process %d) died: %w", s.role, s.pid, err), stderr.String())
+	})
+	return s, nil
+}
+
+// withFirstLine adds the first line that a process left on stderr.
+func withFirstLine(err error, stderr string) error {
+	if line, _, _ := strings.Cut(stderr, "\n"); line != "" {
+		return fmt.Errorf("%w: %s", err, line)
+	}
+	return err
+}
+
+// stop ends every process, and returns an error if one had died or had to be killed.
+func (f *fleet) stop() error {
+	f.cancel()
+	return f.servers.Wait()
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// asProgram in the environment makes the test binary the program, so that the tests need no
+// second build and the race detector watches every process.
+const asProgram = "ROLLOUT_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" || len(os.Args) > 1 && os.Args[1] == serveCommand {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// program is the program with these arguments, as a process of its own.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Env = append(os.Environ(), asProgram+"=1", "CLICOLOR_FORCE=")
+	return cmd
+}
+
+// ended runs the program to its end.
+func ended(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	cmd := program(t, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// reported runs the program with --json.
+func reported(t *testing.T, args ...string) Report {
+	stdout, stderr, code := ended(t, append(args, "--json")...)
+	require.Zero(t, code, stderr)
+	require.Empty(t, stderr)
+	var report Report
+	decoder := json.NewDecoder(strings.NewReader(stdout))
+	decoder.DisallowUnknownFields()
+	require.NoError(t, decoder.Decode(&report))
+	require.False(t, decoder.More(), "more than one JSON value")
+	return report
+}
+
+// In a rollout the agent asks the model twice, runs its tool once and has the answer verified:
+// with the driver's own, that is five calls.
+var ofOneRollout = map[string]int{
+	"rollout": 1, "http_client": 5, "server": 5, "agent": 1, "model_call": 2, "sandbox": 1, "verify": 1,
+}
+
+func TestEachSpecYieldsTheSpansOfItsGroupsAndOneTraceARollout(t *testing.T) {
+	const rollouts = 4
+	specs := []struct {
+		spec   string
+		groups []string // that have sites here, job left out
+		job    bool
+	}{
+		{"default", []string{"server", "http_client", "rollout"}, true},
+		{"per_rollout", []string{"server", "http_client", "rollout", "verify", "agent", "model_call"}, false},
+		{"all", []string{"server", "http_client", "rollout", "verify", "agent", "model_call", "sandbox"}, true},
+		{"per_rollout,-server,-http_client", []string{"rollout", "verify", "agent", "model_call"}, false},
+		{"", nil, false},
+	}
+	args := []string{fmt.Sprintf("--rollouts=%d", rollouts)}
+	for _, s := range specs {
+		args = append(args, "--spec", s.spec)
+	}
+	report := reported(t, args...)
+	assert.Nil(t, report.Live)
+	assert.Nil(t, report.OffSite)
+	require.Len(t, report.Runs, len(specs))
+	for i, s := range specs {
+		t.Run("spec "+s.spec, func(t *testing.T) {
+			run := report.Runs[i]
+			byGroup := make(map[string]int)
+			perRollout := 0
+			for _, group := range s.groups {
+				byGroup[group] = rollouts * ofOneRollout[group]
+				perRollout += ofOneRollout[group]
+			}
+			traces, spans := rollouts, rollouts*perRollout
+			if s.job {
+				byGroup["job"] = 1
+				traces, spans = 1, spans+1
+			}
+			if spans == 0 {
+				traces = 0
+			}
+			assert.Equal(t, s.spec, run.Spec)
+			assert.Subset(t, run.Groups, s.groups)
+			assert.Equal(t, byGroup, run.Received.ByGroup)
+			assert.Equal(t, spans, run.Received.Spans)
+			assert.Equal(t, traces, run.Received.Traces)
+			assert.Equal(t, traces, run.Received.Roots)
+			assert.Zero(t, run.Received.Orphans)
+			assert.True(t, run.Received.OneTraceEach)
+			assert.Equal(t, spans, sum(run.Received.ByName))
+			assert.Equal(t, spans, sum(run.Received.ByProcess))
+			require.Len(t, run.Rollouts, rollouts)
+			require.Len(t, run.Received.Rollouts, rollouts)
+			for i, rollout := range run.Received.Rollouts {
+				assert.Equal(t, RolloutSpans{Spans: perRollout, Traces: min(perRollout, 1)}, rollout)
+				assert.Len(t, run.Rollouts[i].ID, 32)
+			}
+			// The third task is beyond the model; whatever is on, that shows in the reward.
+			assert.Equal(t, []float64{1, 1, 0, 1}, []float64{
+				run.Rollouts[0].Reward, run.Rollouts[1].Reward, run.Rollouts[2].Reward, run.Rollouts[3].Reward,
+			})
+		})
+	}
+}
+
+func sum(counts map[string]int) (n int) {
+	for _, count := range counts {
+		n += count
+	}
+	return n
+}
+
+func TestTheSpecChangesInTheMiddleOfAJob(t *testing.T) {
+	report := reported(t, "--rollouts=1")
+	require.NotNil(t, report.Live)
+	var spans []int
+	for i, rollout := range report.Live.Received.Rollouts {
+		spans = append(spans, rollout.Spans)
+		assert.Equal(t, liveSpecs[i], report.Live.Rollouts[i].Spec)
+	}
+	assert.Equal(t, []int{11, 11, 16, 16, 5, 5, 0, 0}, spans)
+	assert.Equal(t, 1, report.Live.Received.Traces)
+	assert.Zero(t, report.Live.Received.Orphans)
+
+	require.NotNil(t, report.OffSite)
+	assert.Positive(t, report.OffSite.BareLoop)
+	assert.Positive(t, report.OffSite.OffSite)
+}
+
+func TestSpansGoToTheReadersCollectorAndAreNotCountedHere(t *testing.T) {
+	c, err := startCollector("127.0.0.1:0")
+	require.NoError(t, err)
+	defer c.stop()
+	base := strings.TrimSuffix(c.url, tracesPath)
+	for _, url := range []string{base, base + "/", c.url} {
+		report := reported(t, "--spec=default", "--rollouts=3", "--otlp", url)
+		require.Len(t, report.Runs, 1)
+		assert.Len(t, report.Runs[0].Rollouts, 3)
+		assert.Nil(t, report.Runs[0].Received)
+		assert.Len(t, c.take(), 34)
+	}
+	stdout, _, code := ended(t, "--spec=default", "--otlp", base)
+	assert.Zero(t, code)
+	assert.Contains(t, stdout, "3 rollouts; their spans are in your collector")
+	assert.NotContains(t, stdout, "trace")
+}
+
+func TestSettingsForAnotherCollectorChangeNothing(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+	t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
+	t.Setenv("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "0")
+	report := reported(t, "--spec=default", "--rollouts=1")
+	assert.Equal(t, 12, report.Runs[0].Received.Spans)
+	assert.Equal(t, 11, report.Runs[0].Received.Rollouts[0].Spans)
+}
+
+func TestWhatCanNotBeDoneEndsWithOneClearLine(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	closed.Close()
+	for _, test := range []struct {
+		name string
+		args []string
+		code int
+		says []string
+	}{
+		{"port in use", []string{"--listen", taken.Addr().String()}, 1, []string{"--listen", taken.Addr().String(), "in use"}},
+		{"no collector there", []string{"--spec=all", "--otlp", "http://" + closed.Addr().String()}, 1, []string{"collector", closed.Addr().String(), "refused"}},
+		{"misspelt group", []string{"--spec", "rollouts"}, 2, []string{`did you mean "rollout"?`, "model_call", "per_rollout", "sandbox"}},
+		{"group of no catalog", []string{"--spec", "default,tool_call"}, 2, []string{`"tool_call" at byte 8`}},
+		{"nothing to exclude", []string{"--spec", "all,-"}, 2, []string{"byte 4"}},
+		{"long s is no s", []string{"--spec", "\u017ferver"}, 2, []string{`"ſerver"`}},
+		{"escapes and newlines", []string{"--spec", "\x1b[31mred\nline"}, 2, []string{`\x1b[31mred\nline`}},
+		{"spec of 70 KiB", []string{"--spec", strings.Repeat("default,", 70<<10/8)}, 2, []string{"spec too long"}},
+		{"one bad spec of two", []string{"--spec", "all", "--spec", "al1"}, 2, []string{"al1"}},
+		{"unknown flag", []string{"--specs", "all"}, 2, []string{"--specs"}},
+		{"no rollouts", []string{"--rollouts", "0"}, 2, []string{"--rollouts 0", "from 1"}},
+		{"too many rollouts", []string{"--rollouts", "501"}, 2, []string{"--rollouts 501"}},
+		{"rollouts not a number", []string{"--rollouts", "many"}, 2, []string{"many"}},
+		{"argument", []string{"all"}, 2, []string{`"all"`}},
+		{"URL without scheme", []string{"--otlp", "localhost:4318"}, 2, []string{"--otlp", "http"}},
+		{"empty URL", []string{"--otlp", ""}, 2, []string{"--otlp"}},
+		{"two places for the spans", []string{"--otlp", "http://localhost:4318", "--listen", "127.0.0.1:0"}, 2, []string{"--otlp and --listen"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, stderr, code := ended(t, test.args...)
+			assert.Equal(t, test.code, code)
+			assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+			assert.Less(t, len(stderr), 2048)
+			assert.True(t, strings.HasPrefix(stderr, "rollout: "), stderr)
+			for _, text := range test.says {
+				assert.Contains(t, stderr, text)
+			}
+		})
+	}
+}
+
+func TestHelpNamesEveryFlag(t *testing.T) {
+	stdout, stderr, code := ended(t, "--help")
+	assert.Zero(t, code)
+	assert.Empty(t, stderr)
+	for _, flag := range []string{"--spec", "--rollouts", "--json", "--listen", "--otlp"} {
+		assert.Contains(t, stdout, flag)
+	}
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// running is the program in the middle of a long job.
+type running struct {
+	cmd     *exec.Cmd
+	stderr  bytes.Buffer
+	servers map[string]int // process IDs by role
+	stdout  io.Reader
+}
+
+func startLong(t *testing.T) *running {
+	r := &running{cmd: program(t, "--spec=all", "--rollouts=500"), servers: make(map[string]int)}
+	r.cmd.Stderr = &r.stderr
+	stdout, err := r.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, r.cmd.Start())
+	lines := bufio.NewReader(stdout)
+	r.stdout = lines
+	var line string
+	for !strings.HasPrefix(line, "driver ") {
+		line, err = lines.ReadString('\n')
+		require.NoError(t, err, r.stderr.String())
+	}
+	var driver, agent, model, resources int
+	_, err = fmt.Sscanf(line, "driver %d, agent %d, model %d and resources %d", &driver, &agent, &model, &resources)
+	require.NoError(t, err)
+	require.Equal(t, r.cmd.Process.Pid, driver)
+	r.servers["agent"], r.servers["model"], r.servers["resources"] = agent, model, resources
+	return r
+}
+
+// wait waits for the driver to end. All that it started has to end with it.
+func (r *running) wait(t *testing.T) {
+	io.Copy(io.Discard, r.stdout)
+	r.cmd.Wait()
+	for role, pid := range r.servers {
+		assert.Eventually(t, func() bool { return gone(pid) }, 5*time.Second, 10*time.Millisecond, "the %s server is left", role)
+	}
+}
+
+// gone reports whether a process has ended. One whose parent was killed may stay a zombie
+// where nobody collects it.
+func gone(pid int) bool {
+	if syscall.Kill(pid, 0) == syscall.ESRCH {
+		return true
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && bytes.Contains(stat, []byte(") Z "))
+}
+
+func TestInterruptEndsEveryProcess(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			r := startLong(t)
+			require.NoError(t, r.cmd.Process.Signal(signal))
+			r.wait(t)
+			assert.Equal(t, 130, r.cmd.ProcessState.ExitCode())
+			assert.Equal(t, "rollout: interrupted\n", r.stderr.String())
+		})
+	}
+}
+
+// A terminal sends Ctrl-C to the servers as well.
+func TestInterruptOfTheWholeProcessGroupIsNoDeathOfAServer(t *testing.T) {
+	r := startLong(t)
+	for _, pid := range r.servers {
+		require.NoError(t, syscall.Kill(pid, syscall.SIGINT))
+	}
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGINT))
+	r.wait(t)
+	assert.Equal(t, "rollout: interrupted\n", r.stderr.String())
+}
+
+func TestServersEndWithADriverThatIsKilled(t *testing.T) {
+	r := startLong(t)
+	require.NoError(t, r.cmd.Process.Kill())
+	r.wait(t)
+}
+
+func TestServerThatDiesEndsTheRun(t *testing.T) {
+	for _, role := range []string{"agent", "model", "resources"} {
+		t.Run(role, func(t *testing.T) {
+			r := startLong(t)
+			require.NoError(t, syscall.Kill(r.servers[role], syscall.SIGKILL))
+			r.wait(t)
+			assert.Equal(t, 1, r.cmd.ProcessState.ExitCode())
+			assert.Equal(t, fmt.Sprintf("rollout: the %s server (process %d) died: signal: killed\n", role, r.servers[role]), r.stderr.String())
+		})
+	}
+}
+
+// A server that hangs does not make the program hang: it is killed in the end.
+func TestServerThatHangsIsKilled(t *testing.T) {
+	r := startLong(t)
+	require.NoError(t, syscall.Kill(r.servers["model"], syscall.SIGSTOP))
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGINT))
+	r.wait(t)
+	assert.Equal(t, "rollout: interrupted\n", r.stderr.String())
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"github.com/spangate/spangate"
+)
+
+// printer shows the result to a reader: with colours and lines on a terminal, in plain ASCII
+// elsewhere.
+type printer struct {
+	io.Writer
+	branches branches
+	bar      string
+}
+
+// newPrinter honours NO_COLOR and its like: what w can't or should not show is left out.
+func newPrinter(w io.Writer, environment []string) *printer {
+	out := colorprofile.NewWriter(w, environment)
+	if out.Profile == colorprofile.NoTTY {
+		return &printer{Writer: out, branches: asciiBranches, bar: "#"}
+	}
+	return &printer{Writer: out, branches: boxBranches, bar: "▪"}
+}
+
+func (p *printer) intro(f *fleet) {
+	fmt.Fprintln(p, bold.Render("Rollouts on four processes, their spans switched by group while they run"))
+	fmt.Fprintf(p, "driver %d, agent %d, model %d and resources %d: nothing restarts from here on.\n",
+		os.Getpid(), f.agent.pid, f.model.pid, f.resources.pid)
+	fmt.Fprintln(p, "Of each job, the first rollout is drawn.")
+}
+
+// heading names a spec and the groups that it stands for.
+func (p *printer) heading(r Run) {
+	groups := strings.Join(r.Groups, ", ")
+	switch spangate.MustParse(r.Spec) {
+	case 0:
+		groups = "nothing"
+	case spangate.PresetAll:
+		groups = fmt.Sprintf("all %d groups", len(r.Groups))
+	}
+	fmt.Fprintf(p, "\n%s %s\n", bold.Render(fmt.Sprintf("spec %.72q", r.Spec)), faint.Render("= "+groups))
+}
+
+// run shows a job: the first of its rollouts as a tree, the others in numbers.
+func (p *printer) run(r Run, spans []Span) {
+	p.heading(r)
+	if r.Received == nil {
+		fmt.Fprintf(p, "%s; their spans are in your collector\n", plural(len(r.Rollouts), "rollout"))
+		return
+	}
+	first := slices.DeleteFunc(slices.Clone(spans), func(s Span) bool {
+		return s.Rollout != "" && s.Rollout != r.Rollouts[0].ID
+	})
+	if len(first) > 0 {
+		fmt.Fprintln(p, p.branches.draw(first))
+	}
+	fmt.Fprintln(p, p.verdict(r))
+}
+
+// verdict is a job in numbers, and whether its rollouts are whole.
+func (p *printer) verdict(r Run) string {
+	counts := fmt.Sprintf("%s, %s", plural(len(r.Rollouts), "rollout"), plural(r.Received.Spans, "span"))
+	switch {
+	case r.Received.Orphans > 0:
+		return counts + ": " + alarm.Render(plural(r.Received.Orphans, "span")+" without the parent that they name")
+	case !r.Received.OneTraceEach:
+		return counts + ": " + alarm.Render("a rollout is in several traces")
+	case r.Received.Spans == 0:
+		return counts
+	case r.Received.ByGroup["job"] > 0:
+		return fmt.Sprintf("%s, %s: the job's, with every rollout in it", counts, plural(r.Received.Traces, "trace"))
+	default:
+		return fmt.Sprintf("%s, %s: one for each rollout", counts, plural(r.Received.Traces, "trace"))
+	}
+}
+
+// live shows the job in the middle of which the spec changed, a row for each rollout.
+func (p *printer) live(r Run) {
+	fmt.Fprintf(p, "\n%s\n", bold.Render("One job, while the spec changes"))
+	for i, rollout := range r.Rollouts {
+		spec := ""
+		if i == 0 || rollout.Spec != r.Rollouts[i-1].Spec {
+			spec = strconv.Quote(rollout.Spec)
+		}
+		fmt.Fprintf(p, "%-37s  rollout %d", spec, i+1)
+		if r.Received != nil {
+			spans := r.Received.Rollouts[i].Spans
+			fmt.Fprintf(p, "  %2d spans", spans)
+			if spans > 0 {
+				fmt.Fprint(p, "  ", faint.Render(strings.Repeat(p.bar, spans)))
+			}
+		}
+		fmt.Fprintln(p)
+	}
+	if r.Received != nil {
+		fmt.Fprintln(p, p.verdict(r))
+	}
+}
+
+func (p *printer) cost(c *Cost) {
+	fmt.Fprintf(p, "\n%s\n", bold.Render("What a site that is off costs"))
+	fmt.Fprintf(p, "a turn of a bare loop %.2f ns, with the site in it %.2f ns: %.2f times as long\n", c.BareLoop, c.OffSite, c.Ratio)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
