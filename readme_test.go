@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package spangate_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spangate/spangate"
+)
+
+func TestReadmeHasARowForEveryGroupAndPreset(t *testing.T) {
+	b, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	readme := string(b)
+
+	for i, g := range positions {
+		var doc string
+		for group := range spangate.Gym.Groups() {
+			if group.Name == g.name {
+				doc = group.Doc
+			}
+		}
+		assert.Contains(t, readme, fmt.Sprintf("\n| `%s` | %d | %s |\n", g.name, i, doc))
+	}
+	for p := range spangate.Gym.Presets() {
+		members := "`" + strings.ReplaceAll(spangate.Gym.Format(p.Mask), ",", "`, `") + "`"
+		if p.Name == spangate.NameAll {
+			members = fmt.Sprintf("all %d", p.Mask.Count())
+		}
+		assert.Contains(t, readme, fmt.Sprintf("\n| `%s` | %s |\n", p.Name, members))
+	}
+}
