@@ -25,70 +25,64 @@ import (
 func BenchmarkAlternative(b *testing.B) {
 	b.Run("one word: the gate", func(b *testing.B) {
 		flips(b, func(on bool) { gate.Store(spangate.Mask(word(on))) }, func() bool { return gate.On(spangate.BitRollout) })
-		hits := 0
 		for range b.N {
 			if gate.On(spangate.BitRollout) {
-				hits++
+				passed++
 			}
 		}
-		stayedOff(b, hits)
+		stayedOff(b)
 	})
 
 	b.Run("four words, a constant bit of one of them", func(b *testing.B) {
 		flips(b, func(on bool) { four[2].Store(word(on)) }, func() bool { return four[2].Load()&bit != 0 })
-		hits := 0
 		for range b.N {
 			if four[2].Load()&bit != 0 {
-				hits++
+				passed++
 			}
 		}
-		stayedOff(b, hits)
+		stayedOff(b)
 	})
 
 	b.Run("four words, any bit of a wide set", func(b *testing.B) {
 		want := [4]uint64{0, 0, bit, 1}
 		flips(b, func(on bool) { four[2].Store(word(on)) }, func() bool { return fourOn(&want) })
-		hits := 0
 		for range b.N {
 			if fourOn(&want) {
-				hits++
+				passed++
 			}
 		}
-		stayedOff(b, hits)
+		stayedOff(b)
 	})
 
 	b.Run("pointer swap to four words", func(b *testing.B) {
 		flips(b, func(on bool) { fourSwapped.Store(&[4]uint64{2: word(on)}) }, func() bool { return fourSwapped.Load()[2]&bit != 0 })
-		hits := 0
 		for range b.N {
 			if fourSwapped.Load()[2]&bit != 0 {
-				hits++
+				passed++
 			}
 		}
-		stayedOff(b, hits)
+		stayedOff(b)
 	})
 
 	b.Run("pointer swap to a map set", func(b *testing.B) {
 		flips(b, func(on bool) { mapSwapped.Store(names(on)) }, func() bool { _, ok := (*mapSwapped.Load())["rollout"]; return ok })
-		hits := 0
 		for range b.N {
 			if _, ok := (*mapSwapped.Load())["rollout"]; ok {
-				hits++
+				passed++
 			}
 		}
-		stayedOff(b, hits)
+		stayedOff(b)
 	})
 
 	b.Run("per-P copies of the word", func(b *testing.B) {
 		g := perp.NewGate()
 		flips(b, func(on bool) { g.Store(word(on)) }, func() bool { return g.On(bit) })
-		hits := 0
 		for range b.N {
 			if g.On(bit) {
-				hits++
+				passed++
 			}
 		}
-		stayedOff(b, hits)
+		stayedOff(b)
 	})
 
 	b.Run("function pointer", func(b *testing.B) {
@@ -100,24 +94,22 @@ func BenchmarkAlternative(b *testing.B) {
 				function.Store(&no)
 			}
 		}, func() bool { return (*function.Load())() })
-		hits := 0
 		for range b.N {
 			if (*function.Load())() {
-				hits++
+				passed++
 			}
 		}
-		stayedOff(b, hits)
+		stayedOff(b)
 	})
 
 	b.Run("a read lock around the word", func(b *testing.B) {
 		flips(b, func(on bool) { locked.store(word(on)) }, func() bool { return locked.on(bit) })
-		hits := 0
 		for range b.N {
 			if locked.on(bit) {
-				hits++
+				passed++
 			}
 		}
-		stayedOff(b, hits)
+		stayedOff(b)
 	})
 
 	b.Run("self-modifying code, at its best: an empty loop", func(b *testing.B) {

@@ -20,14 +20,14 @@ func BenchmarkGrowthArmed(b *testing.B) {
 		b.Run(fmt.Sprintf("%d on", armed), func(b *testing.B) {
 			m := spangate.Mask(1)<<armed - 1
 			gate.Store(m)
-			hits := 0
+			passed = 0
 			for range b.N {
 				if gate.On(site) {
-					hits++
+					passed++
 				}
 			}
-			if want := b.N * (armed / 64); hits != want {
-				b.Fatalf("%d of %d checks said on, want %d", hits, b.N, want)
+			if want := b.N * (armed / 64); passed != want {
+				b.Fatalf("%d of %d checks said on, want %d", passed, b.N, want)
 			}
 		})
 	}

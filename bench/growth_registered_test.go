@@ -32,19 +32,19 @@ func BenchmarkGrowthRegistered(b *testing.B) {
 					r.SetSpec("all,-g0")
 				}
 			}, func() bool { return g.On(1) })
-			hits := 0
 			for range b.N {
 				if g.On(1) {
-					hits++
+					passed++
 				}
 			}
-			stayedOff(b, hits)
+			stayedOff(b)
 		})
 	}
 }
 
 // BenchmarkGrowthSetSpec has the bias of BenchmarkGrowthRegistered. Two specs take turns,
-// since one that is there already could be recognised.
+// since one that is there already could be recognised. With one group registered, the second
+// turns nothing on, which the registry looks into and reports: that row is dearer than the next.
 func BenchmarkGrowthSetSpec(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprintf("%d registered", n), func(b *testing.B) {
