@@ -24,98 +24,95 @@ import (
 // is set at run time to one of two, so it is not inlined.
 func BenchmarkAlternative(b *testing.B) {
 	b.Run("one word: the gate", func(b *testing.B) {
-		flips(b, func(on bool) { gate.Store(spangate.Mask(word(on))) }, func() bool { return gate.On(spangate.BitRollout) })
-		for range b.N {
-			if gate.On(spangate.BitRollout) {
-				passed++
+		offSite(b, func(on bool) { gate.Store(spangate.Mask(word(on))) }, func(n int) {
+			for range n {
+				if gate.On(spangate.BitRollout) {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("four words, a constant bit of one of them", func(b *testing.B) {
-		flips(b, func(on bool) { four[2].Store(word(on)) }, func() bool { return four[2].Load()&bit != 0 })
-		for range b.N {
-			if four[2].Load()&bit != 0 {
-				passed++
+		offSite(b, func(on bool) { four[2].Store(word(on)) }, func(n int) {
+			for range n {
+				if four[2].Load()&bit != 0 {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("four words, any bit of a wide set", func(b *testing.B) {
 		want := [4]uint64{0, 0, bit, 1}
-		flips(b, func(on bool) { four[2].Store(word(on)) }, func() bool { return fourOn(&want) })
-		for range b.N {
-			if fourOn(&want) {
-				passed++
+		offSite(b, func(on bool) { four[2].Store(word(on)) }, func(n int) {
+			for range n {
+				if fourOn(&want) {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("pointer swap to four words", func(b *testing.B) {
-		flips(b, func(on bool) { fourSwapped.Store(&[4]uint64{2: word(on)}) }, func() bool { return fourSwapped.Load()[2]&bit != 0 })
-		for range b.N {
-			if fourSwapped.Load()[2]&bit != 0 {
-				passed++
+		offSite(b, func(on bool) { fourSwapped.Store(&[4]uint64{2: word(on)}) }, func(n int) {
+			for range n {
+				if fourSwapped.Load()[2]&bit != 0 {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("pointer swap to a map set", func(b *testing.B) {
-		flips(b, func(on bool) { mapSwapped.Store(names(on)) }, func() bool { _, ok := (*mapSwapped.Load())["rollout"]; return ok })
-		for range b.N {
-			if _, ok := (*mapSwapped.Load())["rollout"]; ok {
-				passed++
+		offSite(b, func(on bool) { mapSwapped.Store(names(on)) }, func(n int) {
+			for range n {
+				if _, ok := (*mapSwapped.Load())["rollout"]; ok {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("per-P copies of the word", func(b *testing.B) {
 		g := perp.NewGate()
-		flips(b, func(on bool) { g.Store(word(on)) }, func() bool { return g.On(bit) })
-		for range b.N {
-			if g.On(bit) {
-				passed++
+		offSite(b, func(on bool) { g.Store(word(on)) }, func(n int) {
+			for range n {
+				if g.On(bit) {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("function pointer", func(b *testing.B) {
 		yes, no := func() bool { return true }, func() bool { return false }
-		flips(b, func(on bool) {
+		offSite(b, func(on bool) {
 			if on {
 				function.Store(&yes)
 			} else {
 				function.Store(&no)
 			}
-		}, func() bool { return (*function.Load())() })
-		for range b.N {
-			if (*function.Load())() {
-				passed++
+		}, func(n int) {
+			for range n {
+				if (*function.Load())() {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("a read lock around the word", func(b *testing.B) {
-		flips(b, func(on bool) { locked.store(word(on)) }, func() bool { return locked.on(bit) })
-		for range b.N {
-			if locked.on(bit) {
-				passed++
+		offSite(b, func(on bool) { locked.store(word(on)) }, func(n int) {
+			for range n {
+				if locked.on(bit) {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
-	b.Run("self-modifying code, at its best: an empty loop", func(b *testing.B) {
-		for range b.N {
-		}
-	})
+	b.Run("self-modifying code, at its best: an empty loop", emptyLoop)
 }
 
 // BenchmarkAlternativeStore is the other side of what makes reading cheaper: what a change of

@@ -30,9 +30,9 @@ import (
 // takes when nothing else is to be done.
 //
 // Not measured: a cold cache or branch predictor, and the code that a site adds around the
-// check. Under 1 ns the numbers are a cycle or two, and where the linker happens to put a loop
-// decides between them: an empty loop may come out slower than one with a check in it. What
-// such a check costs is for the disassembly (cmd/budgets) to say.
+// check. Under 1 ns the numbers are a cycle or two, and where a loop lies in memory decides
+// between them: two rows of the same instructions may differ by a factor of two. What such a
+// check costs is for the disassembly (cmd/budgets) to say.
 //
 // What the compiler might have removed: a check whose answer it knows or that nobody uses.
 // Every switch is flipped both ways first, so no answer is constant, and passed is compared
@@ -44,72 +44,69 @@ import (
 // The peers answer a richer question than one bit: a level, a name, a rule. They are here
 // because they are what one would reach for, not because they do badly.
 func BenchmarkCheck(b *testing.B) {
-	b.Run("an empty loop", func(b *testing.B) {
-		for range b.N {
-		}
-	})
+	b.Run("an empty loop", emptyLoop)
 
 	b.Run("load and AND by hand", func(b *testing.B) {
-		flips(b, func(on bool) { handWord.Store(word(on)) }, func() bool { return handWord.Load()&bit != 0 })
-		for range b.N {
-			if handWord.Load()&bit != 0 {
-				passed++
+		offSite(b, func(on bool) { handWord.Store(word(on)) }, func(n int) {
+			for range n {
+				if handWord.Load()&bit != 0 {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("spangate: constant bit, package-level gate", func(b *testing.B) {
-		flips(b, func(on bool) { gate.Store(spangate.Mask(word(on))) }, func() bool { return gate.On(spangate.BitRollout) })
-		for range b.N {
-			if gate.On(spangate.BitRollout) {
-				passed++
+		offSite(b, func(on bool) { gate.Store(spangate.Mask(word(on))) }, func(n int) {
+			for range n {
+				if gate.On(spangate.BitRollout) {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("spangate: constant bit, gate behind a pointer", func(b *testing.B) {
 		g := pointer
-		flips(b, func(on bool) { g.Store(spangate.Mask(word(on))) }, func() bool { return g.On(spangate.BitRollout) })
-		for range b.N {
-			if g.On(spangate.BitRollout) {
-				passed++
+		offSite(b, func(on bool) { g.Store(spangate.Mask(word(on))) }, func(n int) {
+			for range n {
+				if g.On(spangate.BitRollout) {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("spangate: variable mask, package-level gate", func(b *testing.B) {
 		m := spangate.MustParse("rollout")
-		flips(b, func(on bool) { gate.Store(spangate.Mask(word(on))) }, func() bool { return gate.On(m) })
-		for range b.N {
-			if gate.On(m) {
-				passed++
+		offSite(b, func(on bool) { gate.Store(spangate.Mask(word(on))) }, func(n int) {
+			for range n {
+				if gate.On(m) {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("a plain bool, not safe to change", func(b *testing.B) {
-		flips(b, func(on bool) { plain = on }, func() bool { return plain })
-		for range b.N {
-			if plain {
-				passed++
+		offSite(b, func(on bool) { plain = on }, func(n int) {
+			for range n {
+				if plain {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("map set behind an atomic pointer", func(b *testing.B) {
 		var set atomic.Pointer[map[string]struct{}]
-		flips(b, func(on bool) { set.Store(names(on)) }, func() bool { _, ok := (*set.Load())["rollout"]; return ok })
-		for range b.N {
-			if _, ok := (*set.Load())["rollout"]; ok {
-				passed++
+		offSite(b, func(on bool) { set.Store(names(on)) }, func(n int) {
+			for range n {
+				if _, ok := (*set.Load())["rollout"]; ok {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("sync.Map", func(b *testing.B) {
@@ -117,76 +114,76 @@ func BenchmarkCheck(b *testing.B) {
 		for name := range *names(false) {
 			set.Store(name, struct{}{})
 		}
-		flips(b, func(on bool) {
+		offSite(b, func(on bool) {
 			if on {
 				set.Store("rollout", struct{}{})
 			} else {
 				set.Delete("rollout")
 			}
-		}, func() bool { _, ok := set.Load("rollout"); return ok })
-		for range b.N {
-			if _, ok := set.Load("rollout"); ok {
-				passed++
+		}, func(n int) {
+			for range n {
+				if _, ok := set.Load("rollout"); ok {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("bitset behind an atomic pointer", func(b *testing.B) {
 		var set atomic.Pointer[bitset.BitSet]
-		flips(b, func(on bool) { set.Store(bitset.From([]uint64{word(on)})) }, func() bool { return set.Load().Test(position) })
-		for range b.N {
-			if set.Load().Test(position) {
-				passed++
+		offSite(b, func(on bool) { set.Store(bitset.From([]uint64{word(on)})) }, func(n int) {
+			for range n {
+				if set.Load().Test(position) {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("zap AtomicLevel.Enabled", func(b *testing.B) {
 		level := zap.NewAtomicLevel()
-		flips(b, func(on bool) {
+		offSite(b, func(on bool) {
 			if on {
 				level.SetLevel(zap.DebugLevel)
 			} else {
 				level.SetLevel(zap.InfoLevel)
 			}
-		}, func() bool { return level.Enabled(zap.DebugLevel) })
-		for range b.N {
-			if level.Enabled(zap.DebugLevel) {
-				passed++
+		}, func(n int) {
+			for range n {
+				if level.Enabled(zap.DebugLevel) {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("slog LevelVar", func(b *testing.B) {
 		var level slog.LevelVar
-		flips(b, func(on bool) { level.Set(slogLevel(on)) }, func() bool { return slog.LevelDebug >= level.Level() })
-		for range b.N {
-			if slog.LevelDebug >= level.Level() {
-				passed++
+		offSite(b, func(on bool) { level.Set(slogLevel(on)) }, func(n int) {
+			for range n {
+				if slog.LevelDebug >= level.Level() {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("slog Logger.Enabled", func(b *testing.B) {
 		ctx := context.Background()
 		var level slog.LevelVar
 		log := slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: &level}))
-		flips(b, func(on bool) { level.Set(slogLevel(on)) }, func() bool { return log.Enabled(ctx, slog.LevelDebug) })
-		for range b.N {
-			if log.Enabled(ctx, slog.LevelDebug) {
-				passed++
+		offSite(b, func(on bool) { level.Set(slogLevel(on)) }, func(n int) {
+			for range n {
+				if log.Enabled(ctx, slog.LevelDebug) {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("klog V", func(b *testing.B) {
 		// klog's verbosity is a flag of the process; no other benchmark reads it.
-		flips(b, func(on bool) {
+		offSite(b, func(on bool) {
 			var level klog.Level
 			verbosity := "0"
 			if on {
@@ -195,39 +192,40 @@ func BenchmarkCheck(b *testing.B) {
 			if err := level.Set(verbosity); err != nil {
 				b.Fatal(err)
 			}
-		}, func() bool { return klog.V(1).Enabled() })
-		for range b.N {
-			if klog.V(1).Enabled() {
-				passed++
+		}, func(n int) {
+			for range n {
+				if klog.V(1).Enabled() {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("logr V, discarding", func(b *testing.B) {
 		log := logr.Discard() // has no switch to flip
-		for range b.N {
-			if log.V(1).Enabled() {
-				passed++
+		timed(b, func(n int) {
+			for range n {
+				if log.V(1).Enabled() {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("runtime/trace.IsEnabled", func(b *testing.B) {
-		flips(b, func(on bool) {
+		offSite(b, func(on bool) {
 			if !on {
 				trace.Stop()
 			} else if err := trace.Start(io.Discard); err != nil {
 				b.Fatal(err)
 			}
-		}, trace.IsEnabled)
-		for range b.N {
-			if trace.IsEnabled() {
-				passed++
+		}, func(n int) {
+			for range n {
+				if trace.IsEnabled() {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 
 	b.Run("OpenFeature, in-memory provider", func(b *testing.B) {
@@ -248,15 +246,13 @@ func BenchmarkCheck(b *testing.B) {
 		}
 		defer openfeature.Shutdown()
 		client := openfeature.NewDefaultClient()
-		flips(b, func(on bool) { provider.UpdateFlags(flag(on)) },
-			func() bool { return client.Boolean(ctx, "rollout", false, openfeature.EvaluationContext{}) })
-		b.ResetTimer()
-		for range b.N {
-			if client.Boolean(ctx, "rollout", false, openfeature.EvaluationContext{}) {
-				passed++
+		offSite(b, func(on bool) { provider.UpdateFlags(flag(on)) }, func(n int) {
+			for range n {
+				if client.Boolean(ctx, "rollout", false, openfeature.EvaluationContext{}) {
+					passed++
+				}
 			}
-		}
-		stayedOff(b)
+		})
 	})
 }
 
@@ -301,26 +297,44 @@ func slogLevel(debug bool) slog.Level {
 	return slog.LevelInfo
 }
 
-// passed counts how often a site was passed since flips.
+// passed counts how often a site was passed.
 var passed int
 
-// flips fails the benchmark unless the check follows the switch, and leaves the switch off.
-func flips(b *testing.B, set func(on bool), check func() bool) {
+// offSite times a loop around a site that set has turned off, and fails the benchmark unless
+// the site follows set.
+func offSite(b *testing.B, set func(on bool), loop func(n int)) {
 	b.Helper()
 	for _, on := range []bool{false, true, false} {
 		set(on)
-		if check() != on {
-			b.Fatalf("set to %t, the check says %t", on, !on)
+		passed = 0
+		loop(1)
+		if passed == 1 != on {
+			b.Fatalf("set to %t, the site was passed %d times", on, passed)
 		}
 	}
-	passed = 0
-	b.ResetTimer()
+	timed(b, loop)
 }
 
-// stayedOff fails the benchmark if a site that is off was passed.
-func stayedOff(b *testing.B) {
+// timed times the loop, and fails the benchmark if a site was passed in it.
+//
+// The loop is a function of its own and this one is not inlined, so that it begins where the
+// linker puts functions, on a multiple of 32 bytes. In the middle of a benchmark it begins
+// anywhere, and one that crosses a boundary takes twice as long as one that does not.
+//
+//go:noinline
+func timed(b *testing.B, loop func(n int)) {
 	b.Helper()
+	passed = 0
+	b.ResetTimer()
+	loop(b.N)
 	if passed != 0 {
 		b.Fatalf("%d of %d checks said on; the site is off", passed, b.N)
 	}
+}
+
+func emptyLoop(b *testing.B) {
+	timed(b, func(n int) {
+		for range n {
+		}
+	})
 }

@@ -23,10 +23,7 @@ func BenchmarkGrowthGoroutines(b *testing.B) {
 	for n := 1; n <= runtime.GOMAXPROCS(0); n *= 2 {
 		b.Run(fmt.Sprintf("read by %d", n), func(b *testing.B) {
 			gate.Store(spangate.PresetAll &^ spangate.BitRollout)
-			passed = 0
-			b.ResetTimer()
-			readers(n, b.N)
-			stayedOff(b)
+			timed(b, func(checks int) { readers(n, checks) })
 		})
 	}
 }

@@ -41,14 +41,13 @@ func BenchmarkGrowthNeighbour(b *testing.B) {
 	} {
 		b.Run(row.name, func(b *testing.B) {
 			defer hammer(row.hot)()
-			passed = 0
-			b.ResetTimer()
-			for range b.N {
-				if v.gate.On(spangate.BitRollout) {
-					passed++
+			timed(b, func(n int) {
+				for range n {
+					if v.gate.On(spangate.BitRollout) {
+						passed++
+					}
 				}
-			}
-			stayedOff(b)
+			})
 		})
 	}
 }

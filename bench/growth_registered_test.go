@@ -25,19 +25,19 @@ func BenchmarkGrowthRegistered(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprintf("%d registered", n), func(b *testing.B) {
 			r, g := registered(b, n)
-			flips(b, func(on bool) {
+			offSite(b, func(on bool) {
 				if on {
 					r.SetSpec("all")
 				} else {
 					r.SetSpec("all,-g0")
 				}
-			}, func() bool { return g.On(1) })
-			for range b.N {
-				if g.On(1) {
-					passed++
+			}, func(n int) {
+				for range n {
+					if g.On(1) {
+						passed++
+					}
 				}
-			}
-			stayedOff(b)
+			})
 		})
 	}
 }

@@ -36,16 +36,12 @@ func BenchmarkGrowthToggling(b *testing.B) {
 	} {
 		b.Run(rate.name, func(b *testing.B) {
 			gate.Store(0)
-			passed = 0
 			stop := toggle(rate.hz)
-			b.ResetTimer()
-			readers(max(1, runtime.GOMAXPROCS(0)-1), b.N)
+			timed(b, func(checks int) { readers(max(1, runtime.GOMAXPROCS(0)-1), checks) })
 			b.StopTimer()
-			swaps := stop()
-			if b.Elapsed() > 10*time.Millisecond {
+			if swaps := stop(); b.Elapsed() > time.Millisecond {
 				b.ReportMetric(float64(swaps)/b.Elapsed().Seconds(), "swaps/s")
 			}
-			stayedOff(b)
 		})
 	}
 }

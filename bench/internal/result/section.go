@@ -15,7 +15,7 @@ var sections = []struct{ benchmark, title, baseline string }{
 	{"Do", "Do around a function that does nothing", "the function by itself"},
 	{"Parse", "Parse of default,sandbox", "split and map in Go"},
 	{"Python", "The same in nemo-lens-shaped Python, written for this comparison", "an empty loop"},
-	{"GrowthArmed", "On, by other groups of the gate that are on", "0 on"},
+	{"GrowthArmed", "On, by other groups of the gate that are on", "0 others on"},
 	{"GrowthRegistered", "On, by groups in the registry", "1 registered"},
 	{"GrowthGoroutines", "On, by goroutines that read the gate", "read by 1"},
 	{"GrowthToggling", "On, by how often the set is swapped", "never swapped"},
