@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package control changes what is on while a program runs: by configuration, by leases that
+// end by themselves, over HTTP, and from a watched file.
+//
+// A [Controller] stands over a [registry.Registry]. The set that is on is
+//
+//	(baseline ∪ live leases) − deny, under the ceiling
+//
+// The baseline is what configuration or a person asked for. A lease adds a spec for a limited
+// time, for one owner: all for five minutes goes back by itself, and takes nothing with it
+// that somebody else asked for. The set is computed when something changes and never when a
+// site asks: a site's cost stays that of [spangate.Gate.On].
+//
+// # The endpoint
+//
+// [Handler] is one [http.Handler], to be mounted anywhere:
+//
+//	mux.Handle("/spans/", http.StripPrefix("/spans", control.Handler(c,
+//		control.Authorize(control.BearerToken(token)))))
+//
+// What is on and because of whom, as JSON; a browser gets a page:
+//
+//	curl localhost:8080/spans/
+//
+// Another baseline, and back to what the program started with:
+//
+//	curl -X PUT -H "Authorization: Bearer $TOKEN" localhost:8080/spans/ -d spec=default,sandbox
+//	curl -X DELETE -H "Authorization: Bearer $TOKEN" localhost:8080/spans/
+//
+// Everything for five minutes; longer; and enough:
+//
+//	curl -H "Authorization: Bearer $TOKEN" localhost:8080/spans/leases -d spec=all -d ttl=5m -d owner=me
+//	curl -X PATCH -H "Authorization: Bearer $TOKEN" localhost:8080/spans/leases/ID -d ttl=30m
+//	curl -X DELETE -H "Authorization: Bearer $TOKEN" localhost:8080/spans/leases/ID
+//
+// JSON does as well, and what GET gives can be sent back:
+//
+//	curl -X PUT -H "Authorization: Bearer $TOKEN" localhost:8080/spans/ \
+//		-H 'Content-Type: application/json' -d '{"spec": "default,sandbox", "why": "the slow verifier"}'
+//	curl localhost:8080/spans/ > before.json
+//	curl -X PUT -H "Authorization: Bearer $TOKEN" localhost:8080/spans/ \
+//		-H 'Content-Type: application/json' -d @before.json
+//
+// Only if nobody has changed anything since, by the ETag that GET gave:
+//
+//	curl -X PUT -H "Authorization: Bearer $TOKEN" localhost:8080/spans/ -H 'If-Match: "TAG"' -d spec=
+//
+// The shapes of requests and answers are in package wire.
+package control

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package wire is what the endpoint of package control speaks: the JSON of its requests and
+// answers. It imports nothing but the standard library, so that a client of the endpoint
+// need not build the endpoint.
+//
+// Field names are stable: they are only ever added, and a client ignores those that it does
+// not know. A list is never null. A 64-bit value is a string, since a JSON number does not
+// hold it everywhere; the numbers that there are stay below 2^31. Times are RFC 3339 in UTC
+// with milliseconds, and durations are what [time.ParseDuration] reads, as in 4m30s.
+//
+// The routes, below wherever the endpoint is mounted:
+//
+//	GET     /              [State], with its generation as ETag; If-None-Match gives 304
+//	PUT     /              takes [Baseline], gives [State]; a whole [State] is a Baseline too
+//	DELETE  /              back to the start-up baseline, gives [State]
+//	POST    /leases        takes [LeaseRequest], gives 201, Location and [Lease]
+//	PATCH   /leases/{id}   takes [LeasePatch], gives [Lease]
+//	DELETE  /leases/{id}   gives the [Lease] that ended
+//
+// A request has its fields as JSON or as a form, by the same names. Any change may carry
+// If-Match, and is refused with 412 unless the state still is of that generation. Every
+// refusal is an [Error].
+package wire
+
+import "time"
+
+// Baseline is the set that configuration or a person asked for, as [control] keeps it, and
+// the body of a PUT.
+//
+// [control]: https://pkg.go.dev/github.com/spangate/spangate/control
+type Baseline struct {
+	// Spec selects groups, as in default,sandbox. In a request it must be present; an
+	// empty one means nothing on.
+	Spec string `json:"spec"`
+	// AllowPending says that names which nobody has registered are kept until somebody
+	// does. Without it a request with such a name is refused.
+	AllowPending bool `json:"allow_pending"`
+	// Who asked. In a request the name that the authoriser gives goes before it.
+	Who string `json:"who"`
+	// Why it was asked for, in the words of whoever asked.
+	Why string `json:"why"`
+}
+
+// State is everything that the endpoint shows, all of one generation. Its own Baseline is
+// the one in force: a State that is sent back with PUT restores it.
+type State struct {
+	Baseline
+	// Startup is the baseline that DELETE goes back to: what code, flag, environment or
+	// file said last.
+	Startup Baseline `json:"startup"`
+	// Generation is the ETag without its quotes. It is opaque, and different after every
+	// change of anything but time, and in every process.
+	Generation string `json:"generation"`
+	// Now is the time of the process, which clocks elsewhere may not show.
+	Now time.Time `json:"now"`
+	// Writable reports whether the endpoint has an authoriser at all. Whether that lets a
+	// particular change through, only the change shows.
+	Writable bool `json:"writable"`
+	// Deny is the spec of groups that stay off whoever asks for them; it may be empty.
+	Deny string `json:"deny"`
+	// Ceiling is the spec of the only groups that may be on; empty if there is none.
+	Ceiling string `json:"ceiling"`
+	// Enabled has the groups that are on, sorted.
+	Enabled []string `json:"enabled"`
+	// Pending has the names that somebody asks for and nobody has registered, sorted.
+	Pending []string `json:"pending"`
+	// Groups has every group that is registered, sorted by name.
+	Groups []Group `json:"groups"`
+	// Presets has every preset that is registered and all, sorted by name.
+	Presets []Preset `json:"presets"`
+	// Leases has the live leases, the first to end first.
+	Leases []Lease `json:"leases"`
+	// Changes has the latest changes, the newest first.
+	Changes []Change `json:"changes"`
+	// MaxTTL is the longest time that a lease may be asked for.
+	MaxTTL string `json:"max_ttl"`
+	// MaxLeases is how many leases there can be at once.
+	MaxLeases int `json:"max_leases"`
+}
+
+// Group is one group that is registered.
+type Group struct {
+	Name string `json:"name"`
+	// On reports whether its spans exist.
+	On bool `json:"on"`
+	// Baseline reports whether the baseline asks for it.
+	Baseline bool `json:"baseline"`
+	// Leases has the ids of the leases that ask for it, in the order of [State.Leases].
+	Leases []string `json:"leases"`
+	// Withheld reports whether it is kept off by the deny list or the ceiling, whoever
+	// asks.
+	Withheld bool `json:"withheld"`
+	// Members has the namespaces that have a group of this name, sorted; one as a rule.
+	Members []Member `json:"members"`
+}
+
+// Member is a group in one namespace.
+type Member struct {
+	Namespace string `json:"namespace"`
+	// Bit is the position of the group's bit in the namespace's mask, 0 to 63.
+	Bit int `json:"bit"`
+	// Doc says in a line what the group's spans are; it may be empty.
+	Doc string `json:"doc"`
+}
+
+// The states of a [Preset].
+const (
+	On    = "on"    // all of its groups are
+	Off   = "off"   // none of its groups is, or it has none
+	Mixed = "mixed" // some of its groups are
+)
+
+// Preset is a named set of groups.
+type Preset struct {
+	Name string `json:"name"`
+	// State is [On], [Off] or [Mixed].
+	State string `json:"state"`
+	// Groups has its live members, sorted.
+	Groups []string `json:"groups"`
+	// Doc says in a line when to choose it; it may be empty.
+	Doc string `json:"doc"`
+}
+
+// Lease is a set that an owner added for a limited time.
+type Lease struct {
+	// ID names the lease in /leases/{id}. It is no secret.
+	ID string `json:"id"`
+	// Owner is whose lease it is.
+	Owner string `json:"owner"`
+	// Spec is what it adds, as asked for.
+	Spec string `json:"spec"`
+	// AllowPending is as in the request.
+	AllowPending bool `json:"allow_pending"`
+	// Why is as in the request.
+	Why string `json:"why"`
+	// Groups has the groups that the spec selects now, sorted, those that are withheld
+	// included.
+	Groups []string `json:"groups"`
+	// Withheld has those of Groups that the deny list or the ceiling keeps off.
+	Withheld []string `json:"withheld"`
+	// Pending has the names of the spec that nobody has registered, sorted.
+	Pending []string `json:"pending"`
+	// Start is when it was granted.
+	Start time.Time `json:"start"`
+	// End is when it ends by itself.
+	End time.Time `json:"end"`
+	// Left is how long that is from now.
+	Left string `json:"left"`
+}
+
+// LeaseRequest is the body of a POST to /leases.
+type LeaseRequest struct {
+	// Spec is what to add. It must be present.
+	Spec string `json:"spec"`
+	// Owner is whose lease it is; the name that the authoriser gives, if it is left out.
+	Owner string `json:"owner,omitempty"`
+	// TTL is how long, as in 5m: more than nothing and at most [State.MaxTTL].
+	TTL string `json:"ttl"`
+	// Why may be left out.
+	Why string `json:"why,omitempty"`
+	// AllowPending is as in [Baseline].
+	AllowPending bool `json:"allow_pending,omitempty"`
+}
+
+// LeasePatch is the body of a PATCH of a lease.
+type LeasePatch struct {
+	// TTL is how long the lease shall live from now on: longer or shorter than before.
+	TTL string `json:"ttl"`
+}
+
+// Change is one entry of the change log.
+type Change struct {
+	// Generation is the one that the change made.
+	Generation string `json:"generation"`
+	// Time is when.
+	Time time.Time `json:"time"`
+	// Kind is what changed: "baseline", "lease", "release", "expiry", "limits",
+	// "namespaces", "registry" or "close".
+	Kind string `json:"kind"`
+	// Who changed it.
+	Who string `json:"who"`
+	// Why, in words; it may be empty.
+	Why string `json:"why"`
+	// Old has the groups that were on before, sorted.
+	Old []string `json:"old"`
+	// New has the groups that were on after, sorted.
+	New []string `json:"new"`
+}
+
+// Error is the body of every refusal.
+type Error struct {
+	// Message says what is wrong and what to do, for people.
+	Message string `json:"error"`
+	// Code says what is wrong, for programs: one of the constants.
+	Code string `json:"code"`
+	// Field is the field of the request that is at fault, or empty.
+	Field string `json:"field,omitempty"`
+	// Offset is where in the body JSON breaks off, in bytes; it is meaningful with
+	// [CodeMalformed] alone.
+	Offset int `json:"offset,omitempty"`
+	// Unknown has the names of the spec that nobody has registered, with [CodeUnknownName].
+	Unknown []UnknownName `json:"unknown,omitempty"`
+	// Valid has the names that are registered, presets first, with [CodeUnknownName].
+	Valid []string `json:"valid,omitempty"`
+	// Accept has the media types that are accepted, with [CodeMediaType].
+	Accept []string `json:"accept,omitempty"`
+	// Generation is the one that the state is of, with [CodeStale].
+	Generation string `json:"generation,omitempty"`
+}
+
+// UnknownName is a name in a spec that nobody has registered.
+type UnknownName struct {
+	// Name is as written, without the '-' of an exclusion.
+	Name string `json:"name"`
+	// Offset is where it begins in the spec, in bytes of UTF-8.
+	Offset int `json:"offset"`
+	// Suggestion is the nearest name that is registered, or empty if none is close.
+	Suggestion string `json:"suggestion"`
+}
+
+// The codes of an [Error], each with its status.
+const (
+	CodeMalformed     = "malformed"       // 400: the body is not JSON or not a form
+	CodeMissingField  = "missing_field"   // 400: a field that must be present is not
+	CodeBadField      = "bad_field"       // 400: a field has a value that it can't have
+	CodeUnknownName   = "unknown_name"    // 400: the spec has names that nobody has registered
+	CodeForbidden     = "forbidden"       // 403: no authoriser, or it refuses
+	CodeCrossOrigin   = "cross_origin"    // 403: a browser sent it for another site
+	CodeNotFound      = "not_found"       // 404: no such path, or no such lease
+	CodeMethod        = "method"          // 405: see the header Allow
+	CodeTooManyLeases = "too_many_leases" // 409: there are as many leases as there can be
+	CodeClosed        = "closed"          // 410: the controller has been closed
+	CodeStale         = "stale"           // 412: the state is of another generation
+	CodeTooLarge      = "too_large"       // 413: the body is longer than 64 KiB
+	CodeMediaType     = "media_type"      // 415: see Accept
+)
