@@ -103,30 +103,22 @@ func (d *driver) setSpans(ctx context.Context, spec string) error {
 		return err
 	}
 	d.gate.Store(mask)
-	return d.each(func(s *server) error {
-		_, err := send(ctx, d.control, http.MethodPut, s.url+"/spans", []byte(spec))
-		return err
-	})
+	return d.command(ctx, http.MethodPut, "/spans", []byte(spec))
 }
 
 // flushAll returns when every span that has ended, in any process, has reached the collector.
 func (d *driver) flushAll(ctx context.Context) error {
 	if err := d.flush(ctx); err != nil {
-		return fmt.Errorf("spans did not reach the collector: %w", err)
+		return err
 	}
-	return d.each(func(s *server) error {
-		_, err := send(ctx, d.control, http.MethodPost, s.url+"/flush", nil)
-		if err != nil {
-			return fmt.Errorf("spans of the %s server did not reach the collector: %w", s.role, err)
-		}
-		return nil
-	})
+	return d.command(ctx, http.MethodPost, "/flush", nil)
 }
 
-func (d *driver) each(fn func(*server) error) error {
+// command sends one request to the control of each server.
+func (d *driver) command(ctx context.Context, method, path string, body []byte) error {
 	for _, s := range []*server{d.fleet.agent, d.fleet.model, d.fleet.resources} {
-		if err := fn(s); err != nil {
-			return err
+		if _, err := send(ctx, d.control, method, s.url+path, body); err != nil {
+			return fmt.Errorf("the %s server: %w", s.role, err)
 		}
 	}
 	return nil

@@ -37,35 +37,29 @@ type server struct {
 	url  string
 }
 
-// startFleet starts the servers, this program again in other roles. The context that it
-// returns is done as soon as one of them dies. The caller stops the fleet, also if ctx is
-// done.
-func startFleet(ctx context.Context, collector string) (*fleet, context.Context, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	f := &fleet{cancel: cancel}
+// startFleet starts the servers, which are this program again in other roles. The caller
+// stops the fleet, also when ctx is done.
+func startFleet(ctx context.Context, collector string) (*fleet, error) {
+	f := new(fleet)
+	ctx, f.cancel = context.WithCancel(ctx)
 	f.servers, f.ctx = errgroup.WithContext(ctx)
-	start := func(role string, flags ...string) (s *server, err error) {
-		s, err = f.start(role, append(flags, "--collector="+collector)...)
-		if err != nil {
-			err = fmt.Errorf("the %s server did not start: %w", role, err)
-		}
-		return s, err
-	}
-	err := func() (err error) {
-		if f.model, err = start("model"); err != nil {
-			return err
-		}
-		if f.resources, err = start("resources"); err != nil {
-			return err
-		}
-		f.agent, err = start("agent", "--model="+f.model.url, "--resources="+f.resources.url)
-		return err
-	}()
-	if err != nil {
+	if err := f.startAll(collector); err != nil {
 		f.stop()
-		return nil, nil, err
+		return nil, err
 	}
-	return f, f.ctx, nil
+	return f, nil
+}
+
+func (f *fleet) startAll(collector string) (err error) {
+	to := "--collector=" + collector
+	if f.model, err = f.start("model", to); err != nil {
+		return err
+	}
+	if f.resources, err = f.start("resources", to); err != nil {
+		return err
+	}
+	f.agent, err = f.start("agent", to, "--model="+f.model.url, "--resources="+f.resources.url)
+	return err
 }
 
 // start starts one server and waits until it listens.
@@ -99,7 +93,7 @@ func (f *fleet) start(role string, flags ...string) (*server, error) {
 		if wait := cmd.Wait(); wait != nil {
 			err = wait
 		}
-		return nil, withFirstLine(err, stderr.String())
+		return nil, withFirstLine(fmt.Errorf("the %s server did not start: %w", role, err), stderr.String())
 	}
 
 	s := &server{role: role, pid: cmd.Process.Pid, url: strings.TrimSpace(url)}

@@ -13,7 +13,7 @@
 //
 // To learn how a program is instrumented, read telemetry.go, then agent.go and resources.go,
 // which have the two forms of a site. rolloutid.go keeps a rollout one trace where no span
-// above is on.
+// above is on. report.go has the shape of what --json prints.
 package main
 
 import (
@@ -82,7 +82,7 @@ func run(ctx context.Context, o *options, stdout io.Writer) (err error) {
 		return err
 	}
 	defer t.stop()
-	f, ctx, err := startFleet(ctx, url)
+	f, err := startFleet(ctx, url)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func run(ctx context.Context, o *options, stdout io.Writer) (err error) {
 			err = died
 		}
 	}()
-	return show(ctx, o, newDriver(t, f), c, stdout)
+	return show(f.ctx, o, newDriver(t, f), c, stdout)
 }
 
 // ignoreSettings forgets OTEL_… variables, of the servers too: they are meant for the reader's
@@ -111,7 +111,7 @@ func show(ctx context.Context, o *options, d *driver, c *collector, stdout io.Wr
 	if o.json {
 		p.Writer = io.Discard
 	} else {
-		p.intro(d.fleet)
+		p.intro(d, c)
 	}
 	specs := o.specs
 	if specs == nil {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !spangate_off
+
 package main
 
 import (
@@ -23,7 +25,7 @@ func startDriver(t *testing.T) (*driver, *collector) {
 	require.NoError(t, err)
 	telemetry, err := startTelemetry(t.Context(), "driver", c.url)
 	require.NoError(t, err)
-	f, _, err := startFleet(context.WithoutCancel(t.Context()), c.url)
+	f, err := startFleet(context.WithoutCancel(t.Context()), c.url)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		assert.NoError(t, f.stop())

@@ -3,9 +3,7 @@
 package main
 
 import (
-	"maps"
 	"slices"
-	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -64,24 +62,29 @@ type RolloutSpans struct {
 	Traces int `json:"traces"`
 }
 
-// newRun returns the run of these rollouts.
+// newRun returns the run of these rollouts, whose specs have been set.
 func newRun(rollouts []Rollout) Run {
-	spec := rollouts[0].Spec
-	groups := strings.FieldsFunc(spangate.Gym.Format(spangate.MustParse(spec)), func(r rune) bool { return r == ',' })
-	return Run{Spec: spec, Groups: groups, Rollouts: rollouts}
+	r := Run{Spec: rollouts[0].Spec, Groups: []string{}, Rollouts: rollouts}
+	mask := spangate.MustParse(r.Spec)
+	for group := range spangate.Gym.Groups() {
+		if mask.HasAny(group.Bit) {
+			r.Groups = append(r.Groups, group.Name)
+		}
+	}
+	return r
 }
 
+// count counts the spans of a job with these rollouts.
 func count(spans []Span, rollouts []Rollout) *Received {
 	f := newForest(spans)
 	r := &Received{
-		Spans:        len(spans),
-		Roots:        len(f.roots),
-		Orphans:      len(f.orphans),
-		ByGroup:      make(map[string]int),
-		ByName:       make(map[string]int),
-		ByProcess:    make(map[string]int),
-		Rollouts:     make([]RolloutSpans, len(rollouts)),
-		OneTraceEach: true,
+		Spans:     len(spans),
+		Roots:     len(f.roots),
+		Orphans:   len(f.orphans),
+		ByGroup:   make(map[string]int),
+		ByName:    make(map[string]int),
+		ByProcess: make(map[string]int),
+		Rollouts:  make([]RolloutSpans, len(rollouts)),
 	}
 	traces := make(map[pcommon.TraceID]bool)
 	ofRollout := make(map[string]map[pcommon.TraceID]int)
@@ -97,7 +100,7 @@ func count(spans []Span, rollouts []Rollout) *Received {
 	}
 	r.Traces = len(traces)
 	for i, rollout := range rollouts {
-		for spans := range maps.Values(ofRollout[rollout.ID]) {
+		for _, spans := range ofRollout[rollout.ID] {
 			r.Rollouts[i].Spans += spans
 			r.Rollouts[i].Traces++
 		}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -22,9 +23,10 @@ const scope = "github.com/spangate/spangate/examples/rollout"
 
 // telemetry is what each process has of its own: a gate, and the SDK behind it.
 type telemetry struct {
-	gate     *spangate.Gate
-	provider *otelgate.TracerProvider
-	failed   chan error // the first export that failed since the last flush
+	gate      *spangate.Gate
+	provider  *otelgate.TracerProvider
+	collector string     // the URL that spans are sent to
+	failed    chan error // the first export that failed since the last flush
 }
 
 // startTelemetry installs a provider that sends the process's spans to the collector's URL.
@@ -46,7 +48,7 @@ func startTelemetry(ctx context.Context, process, collector string) (*telemetry,
 	if err != nil {
 		return nil, err
 	}
-	t := &telemetry{gate: gate, provider: provider, failed: make(chan error, 1)}
+	t := &telemetry{gate: gate, provider: provider, collector: collector, failed: make(chan error, 1)}
 	otel.SetTracerProvider(provider)
 	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
@@ -64,11 +66,13 @@ func (t *telemetry) flush(ctx context.Context) error {
 	defer cancel()
 	err := t.provider.ForceFlush(ctx)
 	select {
-	case earlier := <-t.failed:
-		return earlier
+	case err = <-t.failed: // says more than that time ran out
 	default:
-		return err
 	}
+	if err != nil {
+		return fmt.Errorf("spans did not reach %s: %w", t.collector, err)
+	}
+	return nil
 }
 
 // stop gives up the exporter. What matters has been flushed before, so it need not take long.

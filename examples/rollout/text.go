@@ -32,11 +32,16 @@ func newPrinter(w io.Writer, environment []string) *printer {
 	return &printer{Writer: out, branches: boxBranches, bar: "▪"}
 }
 
-func (p *printer) intro(f *fleet) {
+// intro says what is about to be seen. Without a collector, the spans go elsewhere.
+func (p *printer) intro(d *driver, c *collector) {
 	fmt.Fprintln(p, bold.Render("Rollouts on four processes, their spans switched by group while they run"))
 	fmt.Fprintf(p, "driver %d, agent %d, model %d and resources %d: nothing restarts from here on.\n",
-		os.Getpid(), f.agent.pid, f.model.pid, f.resources.pid)
-	fmt.Fprintln(p, "Of each job, the first rollout is drawn.")
+		os.Getpid(), d.fleet.agent.pid, d.fleet.model.pid, d.fleet.resources.pid)
+	if c == nil {
+		fmt.Fprintf(p, "Their spans go to %s; none are drawn here.\n", d.collector)
+	} else {
+		fmt.Fprintln(p, "Of each job, the first rollout is drawn.")
+	}
 }
 
 // heading names a spec and the groups that it stands for.
@@ -55,7 +60,7 @@ func (p *printer) heading(r Run) {
 func (p *printer) run(r Run, spans []Span) {
 	p.heading(r)
 	if r.Received == nil {
-		fmt.Fprintf(p, "%s; their spans are in your collector\n", plural(len(r.Rollouts), "rollout"))
+		fmt.Fprintln(p, plural(len(r.Rollouts), "rollout"))
 		return
 	}
 	first := slices.DeleteFunc(slices.Clone(spans), func(s Span) bool {
@@ -109,7 +114,7 @@ func (p *printer) live(r Run) {
 
 func (p *printer) cost(c *Cost) {
 	fmt.Fprintf(p, "\n%s\n", bold.Render("What a site that is off costs"))
-	fmt.Fprintf(p, "a turn of a bare loop %.2f ns, with the site in it %.2f ns: %.2f times as long\n", c.BareLoop, c.OffSite, c.Ratio)
+	fmt.Fprintf(p, "%.2f ns a turn of a loop with the site in it, %.2f ns of a bare loop: %.2f times\n", c.OffSite, c.BareLoop, c.Ratio)
 }
 
 func plural(n int, what string) string {
