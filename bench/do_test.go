@@ -52,6 +52,11 @@ var work = func(context.Context, trace.Span) error { return nil }
 
 func do(b *testing.B, t trace.Tracer, ctx context.Context) {
 	b.Helper()
+	for range warmUp {
+		if err := otelgate.Do(ctx, t, "site", work); err != nil {
+			b.Fatal(err)
+		}
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := otelgate.Do(ctx, t, "site", work); err != nil {

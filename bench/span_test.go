@@ -51,9 +51,15 @@ func startEnd(b *testing.B, t trace.Tracer, ctx context.Context) {
 	if _, span := t.Start(ctx, "site"); !span.IsRecording() {
 		b.Fatal("the span does not record")
 	}
-	b.ReportAllocs()
-	for b.Loop() {
+	once := func() {
 		_, span := t.Start(ctx, "site")
 		span.End()
+	}
+	for range warmUp {
+		once()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		once()
 	}
 }

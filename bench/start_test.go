@@ -118,6 +118,9 @@ func start(b *testing.B, t trace.Tracer, ctx context.Context, records bool) {
 	if _, span := t.Start(ctx, "site"); span.IsRecording() != records {
 		b.Fatalf("recording: %t, want %t", !records, records)
 	}
+	for range warmUp {
+		t.Start(ctx, "site")
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		t.Start(ctx, "site")
@@ -128,6 +131,9 @@ func startWithAttributes(b *testing.B, t trace.Tracer, ctx context.Context, reco
 	b.Helper()
 	if _, span := startOnceWithAttributes(t, ctx); span.IsRecording() != records {
 		b.Fatalf("recording: %t, want %t", !records, records)
+	}
+	for range warmUp {
+		startOnceWithAttributes(t, ctx)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
