@@ -15,8 +15,8 @@ import (
 // reports is what a registry has to say and what it has said. It is guarded by the
 // registry's mutex. The zero value is ready to use.
 type reports struct {
-	queue   []report
-	logging bool // somebody is working through the queue
+	queue   []func(*slog.Logger) // what is to be said, in the order of the changes
+	logging bool                 // somebody is working through the queue
 
 	// What has been said of the registered names, and of what is wanted. The latter is
 	// forgotten when something else is wanted: who asks for the same again after that
@@ -24,20 +24,19 @@ type reports struct {
 	ofNames, ofIntent said
 }
 
-// report is one record to be logged. What costs time to find out is left to attrs, which
-// runs when no lock is held.
-type report struct {
-	message string
-	attrs   func() []slog.Attr
-}
-
 func (r *reports) newIntent() { r.ofIntent = said{} }
 
-// say queues a record unless one of the same message and key has been queued before.
+// say queues a record unless one of the same message and key has been queued before. What
+// costs time to find out is left to attrs, which runs when no lock is held.
 func (r *reports) say(before *said, message string, attrs func() []slog.Attr, key ...[]string) {
-	if before.first(message, key) {
-		r.queue = append(r.queue, report{message, attrs})
+	if !before.first(message, key) {
+		return
 	}
+	r.queue = append(r.queue, func(logger *slog.Logger) {
+		if ctx := context.Background(); logger.Enabled(ctx, slog.LevelWarn) {
+			logger.LogAttrs(ctx, slog.LevelWarn, message, attrs()...)
+		}
+	})
 }
 
 // shared reports names of m that v has too. Presets of one name are meant to be joined, and
@@ -172,19 +171,17 @@ func (r *Registry) logNext() bool {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	if ctx := context.Background(); logger.Enabled(ctx, slog.LevelWarn) {
-		logger.LogAttrs(ctx, slog.LevelWarn, next.message, next.attrs()...)
-	}
+	next(logger)
 	return true
 }
 
 // takeReport takes the first report from the queue, unless there is none or somebody else
 // is logging, who will see to it.
-func (r *Registry) takeReport() (report, bool) {
+func (r *Registry) takeReport() (func(*slog.Logger), bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.reports.logging || len(r.reports.queue) == 0 {
-		return report{}, false
+		return nil, false
 	}
 	r.reports.logging = true
 	next := r.reports.queue[0]

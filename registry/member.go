@@ -41,6 +41,7 @@ func Preset(name string, members ...string) RegisterOption {
 type preset struct {
 	name    string
 	members []string
+	doc     string
 }
 
 // member is what one namespace brought to the registry. It is immutable, and its names are
@@ -66,7 +67,7 @@ func newMember(c *spangate.Catalog, g *spangate.Gate, reg registration) (*member
 				members = append(members, group.Name)
 			}
 		}
-		m.presets = append(m.presets, preset{name: p.Name, members: members})
+		m.presets = append(m.presets, preset{name: p.Name, members: members, doc: p.Doc})
 	}
 	for _, p := range reg.presets {
 		name := canonical(p.name)

@@ -31,8 +31,9 @@ type Registry struct {
 	current atomic.Pointer[generation] // nil means nobody
 	logger  *slog.Logger               // nil means slog.Default() at the time of use
 
-	mu      sync.Mutex // held by whoever changes what is below, or current, or a gate
-	reports reports
+	mu        sync.Mutex // held by whoever changes what is below, or current, or a gate
+	reports   reports
+	observers []*observer
 }
 
 // Option is an option of [New].
@@ -84,7 +85,7 @@ func (r *Registry) Register(c *spangate.Catalog, g *spangate.Gate, opts ...Regis
 		if !reg.override {
 			r.reports.shared(m, old.vocabulary)
 		}
-		return newGeneration(newVocabulary(append(members, m)), old.intent), nil
+		return old.next(newVocabulary(append(members, m)), old.intent), nil
 	})
 }
 
@@ -129,7 +130,7 @@ func (r *Registry) Unregister(namespace string) error {
 			return fail(because(ErrNamespaceUnknown, "it is not registered; Namespaces() says what is"))
 		}
 		members := slices.Clone(old.vocabulary.members)
-		return newGeneration(newVocabulary(slices.Delete(members, i, i+1)), old.intent), nil
+		return old.next(newVocabulary(slices.Delete(members, i, i+1)), old.intent), nil
 	})
 }
 
@@ -166,7 +167,7 @@ func (r *Registry) want(in intent) (next *generation) {
 		if !reflect.DeepEqual(in, old.intent) {
 			r.reports.newIntent()
 		}
-		next = newGeneration(old.vocabulary, in)
+		next = old.next(old.vocabulary, in)
 		return next, nil
 	})
 	return next
@@ -175,7 +176,7 @@ func (r *Registry) want(in intent) (next *generation) {
 // change makes one generation of another: the one way in which a registry changes. If next
 // returns an error, nothing is changed.
 func (r *Registry) change(next func(old *generation) (*generation, error)) error {
-	defer r.log() // after the mutex is given back, since a logger may call the registry
+	defer r.log() // after the mutex is given back, since a logger or observer may call the registry
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -185,6 +186,11 @@ func (r *Registry) change(next func(old *generation) (*generation, error)) error
 		return err
 	}
 	g.publish(old)
+	for _, o := range r.observers {
+		if after := o.see(State{old}, State{g}); after != nil {
+			r.reports.queue = append(r.reports.queue, func(*slog.Logger) { after() })
+		}
+	}
 	r.current.Store(g)
 	r.reports.change(old, g)
 	return nil

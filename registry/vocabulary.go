@@ -4,6 +4,7 @@ package registry
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/bits-and-blooms/bitset"
@@ -166,6 +167,11 @@ func (v *vocabulary) presetNames() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// byNamespace returns the members, sorted.
+func (v *vocabulary) byNamespace() []*member {
+	return slices.SortedFunc(slices.Values(v.members), func(a, b *member) int { return strings.Compare(a.namespace, b.namespace) })
 }
 
 // namespaces returns who is registered, sorted.

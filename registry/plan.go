@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"log/slog"
+	"slices"
+
+	"github.com/bits-and-blooms/bitset"
+
+	"github.com/spangate/spangate/internal/spec"
+)
+
+// Plan is what several parties want to be on at once: the union of what their specs select,
+// without what Deny selects, and of that what Ceiling selects. Each spec is a spec by
+// itself: what one excludes, another may have on.
+//
+// The zero value wants nothing. What a plan that was given to a [Registry] holds must not be
+// changed. Specs longer than [spangate.MaxSpecLen] are treated as by [State.Resolve].
+type Plan struct {
+	// Specs select what is on, in any order.
+	Specs []string
+	// Deny selects what is off whatever Specs say. If it is empty, that is nothing.
+	Deny string
+	// Ceiling selects all that may be on. If it is empty there is no ceiling; one that
+	// lets nothing through is -all.
+	Ceiling string
+}
+
+// Update puts the plan that next makes in place of the spec, pin or plan in force. It is
+// kept as a spec is, and resolved again whenever a namespace comes or goes. A later SetSpec
+// or Pin drops it.
+//
+// next is called with the state that the plan will follow on: no other change comes in
+// between. It runs with the registry's lock held, so it may ask r anything but must change
+// nothing in it, and should be quick. If it returns an error, Update does, and nothing is
+// changed.
+//
+// It costs time in proportion to the specs of the plan.
+func (r *Registry) Update(next func(now State) (Plan, error)) error {
+	return r.change(func(old *generation) (*generation, error) {
+		p, err := next(State{old})
+		if err != nil {
+			return nil, err
+		}
+		// One plan follows on another as the parties come and go, which is no reason to
+		// hear about the names of those that stay again.
+		if _, planned := old.intent.(planIntent); !planned {
+			r.reports.newIntent()
+		}
+		return old.next(old.vocabulary, planIntent(p)), nil
+	})
+}
+
+// planIntent is a plan.
+type planIntent Plan
+
+var _ intent = planIntent{}
+
+func (p planIntent) resolve(v *vocabulary, set *bitset.BitSet) []string {
+	pending := []string{}
+	one := v.borrowSet()
+	defer v.returnSet(one)
+	selectedBy := func(text string) *bitset.BitSet {
+		one.ClearAll()
+		if len(text) > spec.MaxLen {
+			pending = append(pending, head(text))
+		} else {
+			pending = append(pending, specIntent(text).resolve(v, one)...)
+		}
+		return one
+	}
+	for _, text := range p.Specs {
+		set.InPlaceUnion(selectedBy(text))
+	}
+	set.InPlaceDifference(selectedBy(p.Deny))
+	if p.Ceiling != "" {
+		set.InPlaceIntersection(selectedBy(p.Ceiling))
+	}
+	slices.Sort(pending)
+	return slices.Compact(pending)
+}
+
+func (p planIntent) wantsNothing() bool {
+	for _, text := range p.Specs {
+		if !specIntent(text).wantsNothing() {
+			return false
+		}
+	}
+	return true
+}
+
+func (p planIntent) attr() slog.Attr {
+	return slog.Group("plan", slog.Any("specs", some(p.Specs)), slog.String("deny", head(p.Deny)), slog.String("ceiling", head(p.Ceiling)))
+}
