@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -92,7 +93,7 @@ func TestGatesShowOnlyWordsOfGenerationsAndEndRight(t *testing.T) {
 
 	for namespace, gates := range c.gates {
 		readers.Go(func() {
-			for !done.Load() {
+			for ; !done.Load(); runtime.Gosched() {
 				for _, l := range gates {
 					if word := l.gate.Load(); !words[namespace][word] {
 						t.Errorf("gate of %s shows %v, which belongs to no generation", namespace, word)
@@ -103,7 +104,7 @@ func TestGatesShowOnlyWordsOfGenerationsAndEndRight(t *testing.T) {
 		})
 	}
 	readers.Go(func() {
-		for !done.Load() {
+		for ; !done.Load(); runtime.Gosched() {
 			// a1 and a8 come and go with one namespace, and both are ends.
 			enabled, _ := r.Resolve("all")
 			assert.Equal(t, slices.Contains(enabled, "a1"), slices.Contains(enabled, "a2"), "two generations in one answer")
@@ -164,7 +165,7 @@ func TestGateGoesStraightFromOneWordToTheNext(t *testing.T) {
 	reading := make(chan struct{})
 	readers.Go(func() {
 		close(reading)
-		for !done.Load() {
+		for ; !done.Load(); runtime.Gosched() {
 			if word := a.gate.Load(); word != low && word != high {
 				t.Errorf("the gate shows %v", word)
 				return
