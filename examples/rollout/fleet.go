@@ -98,11 +98,11 @@ func (f *fleet) start(role string, flags ...string) (*server, error) {
 
 	s := &server{role: role, pid: cmd.Process.Pid, url: strings.TrimSpace(url)}
 	f.servers.Go(func() error {
-		err := cmd.Wait()
+		cmd.Wait() // what matters of its error is in the state
 		if f.ctx.Err() != nil && cmd.ProcessState.Success() {
 			return nil // it was told to stop
 		}
-		return withFirstLine(fmt.Errorf("the %s server (process %d) died: %w", s.role, s.pid, err), stderr.String())
+		return withFirstLine(fmt.Errorf("the %s server (process %d) died: %v", s.role, s.pid, cmd.ProcessState), stderr.String())
 	})
 	return s, nil
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 
@@ -59,7 +60,7 @@ func parseOptions(args []string) (*options, error) {
 	}
 	if flags.Changed("otlp") {
 		if flags.Changed("listen") {
-			return nil, fmt.Errorf("--otlp and --listen: spans are either sent to your collector or received here")
+			return nil, errors.New("--otlp and --listen: spans are either sent to your collector or received here")
 		}
 		if err := o.tracesURL(); err != nil {
 			return nil, fmt.Errorf("--otlp %q: %w", o.otlp, err)
@@ -76,7 +77,7 @@ func (o *options) tracesURL() error {
 		return err
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return fmt.Errorf("not an http or https URL")
+		return errors.New("not an http or https URL")
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = tracesPath

@@ -42,7 +42,7 @@ func startLong(t *testing.T) *running {
 		require.NoError(t, err)
 	}
 	var driver, agent, model, resources int
-	_, err = fmt.Sscanf(line, "driver %d, agent %d, model %d and resources %d", &driver, &agent, &model, &resources)
+	_, err = fmt.Sscanf(line, "driver %d, agent %d, model %d, resources %d:", &driver, &agent, &model, &resources)
 	require.NoError(t, err)
 	require.Equal(t, r.cmd.Process.Pid, driver)
 	r.servers["agent"], r.servers["model"], r.servers["resources"] = agent, model, resources

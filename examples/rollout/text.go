@@ -35,7 +35,7 @@ func newPrinter(w io.Writer, environment []string) *printer {
 // intro says what is about to be seen. Without a collector, the spans go elsewhere.
 func (p *printer) intro(d *driver, c *collector) {
 	fmt.Fprintln(p, bold.Render("Rollouts on four processes, their spans switched by group while they run"))
-	fmt.Fprintf(p, "driver %d, agent %d, model %d and resources %d: nothing restarts from here on.\n",
+	fmt.Fprintf(p, "driver %d, agent %d, model %d, resources %d: none restarts.\n",
 		os.Getpid(), d.fleet.agent.pid, d.fleet.model.pid, d.fleet.resources.pid)
 	if c == nil {
 		fmt.Fprintf(p, "Their spans go to %s; none are drawn here.\n", d.collector)
