@@ -175,8 +175,7 @@ type Change struct {
 	Generation string `json:"generation"`
 	// Time is when.
 	Time time.Time `json:"time"`
-	// Kind is what changed: "baseline", "lease", "release", "expiry", "limits",
-	// "namespaces", "registry" or "close".
+	// Kind is what changed: [KindBaseline] or another.
 	Kind string `json:"kind"`
 	// Who changed it.
 	Who string `json:"who"`
@@ -187,6 +186,19 @@ type Change struct {
 	// New has the groups that were on after, sorted.
 	New []string `json:"new"`
 }
+
+// The kinds of a [Change].
+const (
+	KindBaseline   = "baseline"   // another baseline, or back to that of start-up
+	KindLease      = "lease"      // a lease was granted
+	KindRenewal    = "renewal"    // a lease ends later, or sooner
+	KindRelease    = "release"    // a lease was given back
+	KindExpiry     = "expiry"     // the time of leases has passed
+	KindLimits     = "limits"     // another deny list or ceiling
+	KindNamespaces = "namespaces" // a library's groups came or went
+	KindRegistry   = "registry"   // the registry was set, past the controller
+	KindClose      = "close"      // the controller was closed
+)
 
 // Error is the body of every refusal.
 type Error struct {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// The reasons for which a change is refused. A spec that is refused is a
+// [*spangate.ParseError], which has the names that nobody has registered.
+var (
+	// ErrNilRegistry is a nil registry.
+	ErrNilRegistry = errors.New("nil registry")
+	// ErrClosed is a change to a controller that has been closed.
+	ErrClosed = errors.New("closed")
+	// ErrOwner is an owner that is empty, too long, or not text.
+	ErrOwner = errors.New("bad owner")
+	// ErrWhy is a reason that is too long or not text.
+	ErrWhy = errors.New("bad reason")
+	// ErrTTL is a time to live that is not more than nothing, or more than is allowed.
+	ErrTTL = errors.New("bad time to live")
+	// ErrTooManyLeases is a lease beyond those that there can be at once.
+	ErrTooManyLeases = errors.New("too many leases")
+	// ErrNoLease is a lease that never was or has ended.
+	ErrNoLease = errors.New("no such lease")
+	// ErrOption is an option with a value that it can't have.
+	ErrOption = errors.New("bad option")
+	// ErrEnvironment is a variable of the environment with a value that it can't have.
+	ErrEnvironment = errors.New("bad environment")
+
+	// errStale is a change whose author has seen another generation. Only requests can
+	// make one.
+	errStale = errors.New("the state has changed")
+)
+
+// Error says why something was refused; nothing was changed. It unwraps to its reason, such
+// as [ErrTTL].
+type Error struct {
+	// Op is what was refused, as in "lease".
+	Op string
+	// Input is what is at fault, as given, or empty if it is nothing in particular.
+	Input string
+	// Err is the reason, with its particulars.
+	Err error
+}
+
+var _ error = (*Error)(nil)
+
+// Error names the operation, the input, the reason and what to do.
+func (e *Error) Error() string {
+	s := "spangate/control: " + e.Op
+	if e.Input != "" {
+		s += " " + strconv.Quote(clip(e.Input))
+	}
+	return s + ": " + e.Err.Error()
+}
+
+// Unwrap returns e.Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// because returns reason, explained.
+func because(reason error, format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{reason}, args...)...)
+}
+
+// maxQuoted is how many bytes of an input a message repeats.
+const maxQuoted = 256
+
+// clip returns s, or the beginning of a long s.
+func clip(s string) string {
+	if len(s) <= maxQuoted+len("…") {
+		return s
+	}
+	return s[:maxQuoted] + "…"
+}
