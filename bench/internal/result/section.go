@@ -3,8 +3,8 @@
 package result
 
 // sections has every benchmark in the order in which it is shown, and the row that the
-// others are compared with. What is
-// measured and what is not is said at the top of each benchmark's file.
+// others are compared with. What is measured and what is not is said at the top of each
+// benchmark's file.
 var sections = []struct{ benchmark, title, baseline string }{
 	{"Check", "A site that is off", "load and AND by hand"},
 	{"StartNoParent", "Start, off, no parent", "trace/noop"},
