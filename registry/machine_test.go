@@ -3,6 +3,7 @@
 package registry_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -106,13 +107,13 @@ func TestRegistryDoesWhatTheModelDoes(t *testing.T) {
 				}
 			},
 			"set spec": func(t *rapid.T) {
-				m.spec, m.pin = spec.Draw(t, "spec"), nil
+				m.spec, m.pin, m.plan = spec.Draw(t, "spec"), nil, nil
 				_, pending := m.state()
 				require.Equal(t, pending.list(), r.SetSpec(m.spec))
 			},
 			"set long spec": func(t *rapid.T) {
 				if rapid.IntRange(0, 4).Draw(t, "rarely") == 0 {
-					m.spec, m.pin = strings.Repeat("all,", spangate.MaxSpecLen/4)+"x", nil
+					m.spec, m.pin, m.plan = strings.Repeat("all,", spangate.MaxSpecLen/4)+"x", nil, nil
 					r.SetSpec(m.spec)
 				}
 			},
@@ -126,8 +127,36 @@ func TestRegistryDoesWhatTheModelDoes(t *testing.T) {
 					require.ErrorIs(t, err, registry.ErrReservedName)
 				} else {
 					require.NoError(t, err)
-					m.pin = m2
+					m.pin, m.plan = m2, nil
 				}
+			},
+			"plan": func(t *rapid.T) {
+				p := registry.Plan{Specs: rapid.SliceOfN(spec, 0, 4).Draw(t, "specs"), Deny: spec.Draw(t, "deny"), Ceiling: spec.Draw(t, "ceiling")}
+				require.NoError(t, r.Update(func(now registry.State) (registry.Plan, error) {
+					require.Equal(t, r.State(), now)
+					return p, nil
+				}))
+				require.True(t, r.State().Planned())
+				m.plan, m.pin = &p, nil
+			},
+			"plan that is refused": func(t *rapid.T) {
+				refused := errors.New("refused")
+				require.ErrorIs(t, r.Update(func(registry.State) (registry.Plan, error) { return registry.Plan{}, refused }), refused)
+			},
+			"check": func(t *rapid.T) {
+				s := spec.Draw(t, "spec")
+				_, unknown := m.resolve(s)
+				var err *spangate.ParseError
+				if !errors.As(r.State().Check(s), &err) {
+					require.Empty(t, unknown, "%q", s)
+					return
+				}
+				names := set{}
+				for _, u := range err.Unknown {
+					require.Equal(t, u.Name, s[u.Offset:][:len(u.Name)])
+					names[pythonLower(u.Name)] = true
+				}
+				require.Equal(t, unknown, names, "%q", s)
 			},
 			"resolve": func(t *rapid.T) {
 				s := spec.Draw(t, "spec")

@@ -36,7 +36,8 @@ func (s set) list() []string {
 type model struct {
 	namespaces map[string]modelNamespace
 	spec       string
-	pin        set // nil if the spec holds
+	pin        set            // nil if the spec or plan holds
+	plan       *registry.Plan // nil if the spec or pin holds
 }
 
 type modelNamespace struct {
@@ -107,6 +108,9 @@ func (m *model) resolve(spec string) (enabled, pending set) {
 
 // state returns what is on and what is pending.
 func (m *model) state() (enabled, pending set) {
+	if m.plan != nil {
+		return m.planned(*m.plan)
+	}
 	if m.pin == nil {
 		return m.resolve(m.spec)
 	}
@@ -118,6 +122,24 @@ func (m *model) state() (enabled, pending set) {
 		} else {
 			pending[name] = true
 		}
+	}
+	return enabled, pending
+}
+
+func (m *model) planned(p registry.Plan) (enabled, pending set) {
+	enabled, pending = set{}, set{}
+	for _, spec := range p.Specs {
+		on, unknown := m.resolve(spec)
+		maps.Copy(enabled, on)
+		maps.Copy(pending, unknown)
+	}
+	denied, unknown := m.resolve(p.Deny)
+	maps.Copy(pending, unknown)
+	maps.DeleteFunc(enabled, func(name string, _ bool) bool { return denied[name] })
+	if p.Ceiling != "" {
+		allowed, unknown := m.resolve(p.Ceiling)
+		maps.Copy(pending, unknown)
+		maps.DeleteFunc(enabled, func(name string, _ bool) bool { return !allowed[name] })
 	}
 	return enabled, pending
 }

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package registry_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/registry"
+)
+
+func plan(t testing.TB, r *registry.Registry, p registry.Plan) {
+	t.Helper()
+	require.NoError(t, r.Update(func(registry.State) (registry.Plan, error) { return p, nil }))
+}
+
+func TestEachSpecOfAPlanStandsForItself(t *testing.T) {
+	r := registry.New()
+	lib := gym().add(t, r)
+	plan(t, r, registry.Plan{Specs: []string{"default,-job", "sandbox", "all,-all", "-server"}})
+	require.Equal(t, "server,http_client,rollout,sandbox", lib.names(), "what one excludes another may have on")
+
+	plan(t, r, registry.Plan{Specs: []string{"all"}, Deny: "default,-server", Ceiling: "per_rollout"})
+	require.Equal(t, "server,verify,agent,model_call", lib.names())
+
+	plan(t, r, registry.Plan{Specs: []string{"all"}, Ceiling: "-all"})
+	require.Empty(t, lib.names())
+
+	plan(t, r, registry.Plan{})
+	require.Empty(t, lib.names())
+	require.True(t, r.State().Planned())
+}
+
+func TestPlanHoldsForWhoComesLater(t *testing.T) {
+	r := registry.New()
+	plan(t, r, registry.Plan{Specs: []string{"tx", "all"}, Deny: "query,sandbox"})
+	require.Equal(t, []string{"query", "sandbox", "tx"}, r.Pending(), "what limits what is on is asked for as well")
+	lib := mylib(t).add(t, r)
+	require.Equal(t, "tx", lib.names())
+	require.Equal(t, []string{"sandbox"}, r.Pending())
+
+	r.SetSpec("query")
+	require.Equal(t, "query", lib.names(), "a spec drops the plan")
+	require.False(t, r.State().Planned())
+	require.NoError(t, r.Pin())
+	require.False(t, r.State().Planned())
+}
+
+func TestPlanHasSpecsThatAreTooLongLeftOut(t *testing.T) {
+	r := registry.New()
+	lib := gym().add(t, r)
+	long := strings.Repeat("all,", spangate.MaxSpecLen/4) + "x"
+	plan(t, r, registry.Plan{Specs: []string{long, "job"}})
+	require.Equal(t, "job", lib.names())
+	require.Equal(t, []string{long[:256] + "…"}, r.Pending())
+}
+
+func TestPlanThatFollowsOnAPlanRepeatsNoWarning(t *testing.T) {
+	r, rec := recorded()
+	gym().add(t, r)
+	plan(t, r, registry.Plan{Specs: []string{"job,layer"}, Deny: "sandbox"})
+	got := rec.one(t, "nobody has registered these names")
+	require.Equal(t, []string{"layer"}, got["pending"])
+	require.Equal(t, []string{"job,layer"}, got["plan.specs"])
+	require.Equal(t, "sandbox", got["plan.deny"])
+
+	plan(t, r, registry.Plan{Specs: []string{"job,layer", "all"}})
+	plan(t, r, registry.Plan{Specs: []string{"job,layer"}})
+	rec.none(t)
+	plan(t, r, registry.Plan{Specs: []string{"job,layer,nope"}})
+	rec.one(t, "nobody has registered these names")
+	plan(t, r, registry.Plan{Specs: []string{"-all", ""}})
+	rec.none(t)
+}
+
+func TestUpdateSeesTheStateItFollowsOn(t *testing.T) {
+	r := registry.New()
+	const writers, changes = 8, 100
+	var all sync.WaitGroup
+	for range writers {
+		all.Go(func() {
+			for range changes {
+				var before uint64
+				_ = r.Update(func(now registry.State) (registry.Plan, error) {
+					before = now.Generation()
+					assert.Equal(t, before, r.State().Generation())
+					return registry.Plan{}, nil
+				})
+				assert.Greater(t, r.State().Generation(), before)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, new(registry.Registry).State().Generation()+writers*changes, r.State().Generation())
+}
+
+func TestRefusedUpdateMakesNoGeneration(t *testing.T) {
+	r := registry.New()
+	r.SetSpec("job")
+	before := r.State()
+	refused := errors.New("refused")
+	require.Equal(t, refused, r.Update(func(registry.State) (registry.Plan, error) { return registry.Plan{Specs: []string{"all"}}, refused }))
+	require.Equal(t, before, r.State())
+	require.Panics(t, func() { _ = r.Update(func(registry.State) (registry.Plan, error) { panic("next") }) })
+	require.Equal(t, before, r.State())
+	r.SetSpec("all") // does not hang
+}
+
+func TestStateStaysAsItWas(t *testing.T) {
+	var zero registry.State
+	require.Equal(t, registry.New().Groups(), zero.Groups())
+	require.Equal(t, registry.New().State().Generation(), zero.Generation())
+	require.Error(t, zero.Check("job"))
+
+	r := registry.New()
+	gym().add(t, r)
+	r.SetSpec("job")
+	s := r.State()
+	mylib(t).add(t, r)
+	require.NoError(t, r.Unregister("nemo_gym"))
+	require.Equal(t, []string{"nemo_gym"}, s.Namespaces())
+	require.Equal(t, []string{"job"}, s.Enabled())
+	require.NoError(t, s.Check("sandbox"))
+	require.Error(t, r.State().Check("sandbox"))
+	require.Less(t, s.Generation(), r.State().Generation())
+}
+
+func TestCheckSaysWhereAndWhatWasMeant(t *testing.T) {
+	r := registry.New()
+	gym().add(t, r)
+	mylib(t).add(t, r)
+	s := r.State()
+	require.NoError(t, s.Check(" Default , -TX,,all,"))
+
+	var err *spangate.ParseError
+	require.ErrorAs(t, s.Check("job, rollouts,-quary,zzz"), &err)
+	require.ErrorIs(t, err, spangate.ErrUnknownName)
+	require.Equal(t, []spangate.UnknownName{{Name: "rollouts", Offset: 5, Suggestion: "rollout"}, {Name: "quary", Offset: 15, Suggestion: "query"}, {Name: "zzz", Offset: 21}}, err.Unknown)
+	require.Equal(t, []string{"all", "default", "per_rollout", "agent"}, err.Valid[:4])
+	require.Contains(t, err.Error(), `did you mean "rollout"?`)
+	require.Contains(t, err.Error(), "this process has all, default")
+
+	require.ErrorIs(t, s.Check(strings.Repeat(",", spangate.MaxSpecLen+1)), spangate.ErrSpecTooLong)
+	require.NoError(t, s.Check(strings.Repeat(",", spangate.MaxSpecLen)))
+}
+
+func TestMembersOfASharedNameAreEachNamespaces(t *testing.T) {
+	r := registry.New()
+	gym().add(t, r)
+	require.NoError(t, r.Register(spangate.Lens, new(spangate.Gate), registry.Preset("mine", "job")))
+	require.Equal(t, []registry.Member{
+		{Namespace: "nemo_gym", Bit: spangate.BitJob, Doc: "the whole job, from start to exit"},
+		{Namespace: "nemo_lens", Bit: spangate.BitJob, Doc: "the whole job, from start to exit"},
+	}, r.State().GroupMembers()["job"])
+	presets := r.State().PresetMembers()
+	require.Len(t, presets["default"], 2)
+	require.Equal(t, "what happens a few times in a job", presets["default"][1].Doc)
+	require.Equal(t, []registry.Member{{Namespace: "nemo_lens"}}, presets["mine"])
+	require.NotContains(t, presets, "all")
+}
+
+func TestObserverSeesEveryChangeInOrderAndThenHasTime(t *testing.T) {
+	r := registry.New()
+	lib := gym().add(t, r)
+	type change struct{ old, new uint64 }
+	var seen, told []change
+	stop := r.Observe(func(old, now registry.State) func() {
+		seen = append(seen, change{old.Generation(), now.Generation()})
+		assert.Equal(t, old, r.State(), "before anybody else sees it")
+		assert.Equal(t, lib.names(), spangate.Gym.Format(mask(now.Enabled())), "when the gates show it")
+		return func() {
+			told = append(told, change{old.Generation(), now.Generation()})
+			if len(told) == 2 {
+				r.SetSpec("sandbox") // no lock is held
+			}
+		}
+	})
+	first := r.State().Generation()
+	r.SetSpec("job")
+	plan(t, r, registry.Plan{Specs: []string{"agent"}})
+	require.Error(t, r.Pin("all"))
+	require.Equal(t, []change{{first, first + 1}, {first + 1, first + 2}, {first + 2, first + 3}}, seen)
+	require.Equal(t, seen, told)
+
+	stop()
+	stop()
+	r.SetSpec("job")
+	require.Len(t, seen, 3)
+}
+
+func mask(names []string) spangate.Mask { return spangate.MustParse(strings.Join(names, ",")) }
+
+func TestObserverThatWantsNoMoreTimeIsNotCalledAgain(t *testing.T) {
+	r := registry.New(registry.Logger(slog.New(slog.DiscardHandler)))
+	n := 0
+	defer r.Observe(func(_, _ registry.State) func() { n++; return nil })()
+	for i := range 5 {
+		r.SetSpec(fmt.Sprint("s", i))
+	}
+	require.Equal(t, 5, n)
+}
+
+// A party that comes or goes costs in proportion to the distinct specs, which with the
+// parties of a fleet are few.
+func BenchmarkUpdateOfPlanWithSpecs(b *testing.B) {
+	for _, n := range []int{10, 1_000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			r := registry.New(registry.Logger(slog.New(slog.DiscardHandler)))
+			gym().add(b, r)
+			p := registry.Plan{}
+			for i := range n {
+				p.Specs = append(p.Specs, spangate.Gym.Format(spangate.Mask(i)))
+			}
+			for b.Loop() {
+				plan(b, r, p)
+			}
+		})
+	}
+}
