@@ -308,7 +308,7 @@ func offSite(b *testing.B, set func(on bool), loop func(n int)) {
 		set(on)
 		passed = 0
 		loop(1)
-		if passed == 1 != on {
+		if (passed == 1) != on {
 			b.Fatalf("set to %t, the site was passed %d times", on, passed)
 		}
 	}

@@ -69,21 +69,21 @@ func ByName(name string) (Operation, error) {
 	return Operation{}, fmt.Errorf("no operation is called %q", name)
 }
 
-var (
-	gate spangate.Gate // of gatedProvider
+var gate spangate.Gate // of gatedProvider
 
-	// What an operation returns goes here, so that it can't be left out.
-	hits    int
-	mask    spangate.Mask
-	err     error
-	started trace.Span
+// What an operation returns goes here, so that it can't be left out. Nobody reads it.
+var (
+	Passed  int
+	Mask    spangate.Mask
+	Err     error
+	Started trace.Span
 )
 
 func on() func(int) {
 	return func(n int) {
 		for range n {
 			if gate.On(spangate.BitRollout) {
-				hits++
+				Passed++
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func store() func(int) {
 func parse() func(int) {
 	return func(n int) {
 		for range n {
-			mask, err = spangate.Parse("default,sandbox")
+			Mask, Err = spangate.Parse("default,sandbox")
 		}
 	}
 }
@@ -109,7 +109,7 @@ func parse() func(int) {
 func start(t trace.Tracer, ctx context.Context) func(int) {
 	return func(n int) {
 		for range n {
-			_, started = t.Start(ctx, "site")
+			_, Started = t.Start(ctx, "site")
 		}
 	}
 }
@@ -118,7 +118,7 @@ func do(t trace.Tracer, ctx context.Context) func(int) {
 	work := func(context.Context, trace.Span) error { return nil }
 	return func(n int) {
 		for range n {
-			err = otelgate.Do(ctx, t, "site", work)
+			Err = otelgate.Do(ctx, t, "site", work)
 		}
 	}
 }

@@ -17,9 +17,10 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-var (
-	entered, started, passed int
+// The statements of every site. Nobody reads what they count.
+var Entered, Started, Passed int
 
+var (
 	gate           spangate.Gate
 	registeredGate spangate.Gate
 	word           uint64
@@ -29,42 +30,42 @@ func init() { _ = registry.Default().Register(spangate.Gym, &registeredGate) }
 
 // Unguarded is a site that is always on.
 func Unguarded() {
-	entered++
-	started++
-	passed++
+	Entered++
+	Started++
+	Passed++
 }
 
 // Absent is no site.
 func Absent() {
-	entered++
-	passed++
+	Entered++
+	Passed++
 }
 
 // ByHand is the load and AND that one would write without spangate.
 func ByHand() {
-	entered++
+	Entered++
 	if atomic.LoadUint64(&word)&(1<<10) != 0 {
-		started++
+		Started++
 	}
-	passed++
+	Passed++
 }
 
 // ByHandVariable is ByHand for a mask that is not known when the program is compiled.
 func ByHandVariable(m uint64) {
-	entered++
+	Entered++
 	if atomic.LoadUint64(&word)&m != 0 {
-		started++
+		Started++
 	}
-	passed++
+	Passed++
 }
 
 // ByHandPointer is ByHand for a word that the caller passes.
 func ByHandPointer(word *uint64) {
-	entered++
+	Entered++
 	if atomic.LoadUint64(word)&(1<<10) != 0 {
-		started++
+		Started++
 	}
-	passed++
+	Passed++
 }
 
 // Padded is a word with padding around it, as one would write it to the gate's end.
@@ -76,45 +77,45 @@ type Padded struct {
 
 // ByHandPadded is ByHandPointer for a word with padding.
 func ByHandPadded(p *Padded) {
-	entered++
+	Entered++
 	if atomic.LoadUint64(&p.word)&(1<<10) != 0 {
-		started++
+		Started++
 	}
-	passed++
+	Passed++
 }
 
 // Gate is a constant bit on a package-level gate.
 func Gate() {
-	entered++
+	Entered++
 	if gate.On(spangate.BitRollout) {
-		started++
+		Started++
 	}
-	passed++
+	Passed++
 }
 
 // GateVariable is a mask that is not known when the program is compiled.
 func GateVariable(m spangate.Mask) {
-	entered++
+	Entered++
 	if gate.On(m) {
-		started++
+		Started++
 	}
-	passed++
+	Passed++
 }
 
 // GatePointer is a constant bit on a gate that the caller passes.
 func GatePointer(g *spangate.Gate) {
-	entered++
+	Entered++
 	if g.On(spangate.BitRollout) {
-		started++
+		Started++
 	}
-	passed++
+	Passed++
 }
 
 // GateRegistered is a constant bit on a gate that the process's registry sets.
 func GateRegistered() {
-	entered++
+	Entered++
 	if registeredGate.On(spangate.BitRollout) {
-		started++
+		Started++
 	}
-	passed++
+	Passed++
 }
