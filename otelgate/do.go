@@ -31,10 +31,10 @@ func Do(ctx context.Context, tracer trace.Tracer, name string, fn func(context.C
 		}
 	}()
 	err := fn(ctx, s)
-	returned = true
 	if err != nil {
 		s.RecordError(err)
 		s.SetStatus(codes.Error, err.Error())
 	}
+	returned = true
 	return err
 }

@@ -32,15 +32,23 @@
 // nearest span that is on.
 //
 // Some instrumentation, otelhttp for one, takes its provider from the span in the context.
-// Spans that are on and inert spans therefore answer TracerProvider with the gated one.
+// Spans that are on and inert spans therefore answer TracerProvider with the gated one; a
+// span of a view answers with the provider that the view is of. Where there is no trace
+// above a site that is off there is no span to find either, and such code falls back to
+// otel.GetTracerProvider: install the gated provider there too.
 //
-// A span that is on is the base's span in a wrapper, so code that asserts it to a type of
-// the SDK, such as ReadOnlySpan, does not find that type. Span processors, exporters and
-// samplers see the SDK's own spans.
+// One trace needs one span above it all, or a traceparent that came in: two sites with
+// nothing above them that is on start a trace each, as they would without a gate.
+//
+// A span that is on is the base's span in a wrapper, so code that asserts the span in a
+// context to a type of the SDK, such as ReadOnlySpan, does not find that type. Span
+// processors, exporters and samplers are shown the SDK's own spans, parents included.
+//
+// Built with -tags spangate_off, every scope for which there is a rule is off for good.
 //
 // # What it costs
 //
-// A site that is off and gives no options allocates nothing where the context has no span
-// or one from a gated tracer. Options are built by the caller before any gate can help: in
+// A site that is off and gives no options allocates nothing where the context has no span,
+// or one from a tracer of the same provider or a view of it. Options are built by the caller before any gate can help: in
 // a hot place, guard the call with [spangate.Gate.On] and build attributes inside.
 package otelgate

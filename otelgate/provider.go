@@ -130,8 +130,9 @@ func (p *TracerProvider) Group(g spangate.Mask) *TracerProvider {
 }
 
 // In returns a view of p over another namespace's gate, which then decides wherever p's own
-// gate would: in rules that name no gate, and in views made by Group. A nil gate changes
-// nothing.
+// gate would: in rules that name no gate, and in views made by Group. What is found through
+// a span of the view is decided by p's own gate and rules again, whose groups are of p's
+// namespace. A nil gate changes nothing.
 func (p *TracerProvider) In(gate *spangate.Gate) *TracerProvider {
 	view := p.view()
 	if gate == nil {

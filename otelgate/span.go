@@ -3,6 +3,8 @@
 package otelgate
 
 import (
+	"context"
+
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 )
@@ -17,6 +19,21 @@ type span struct {
 
 // TracerProvider returns the gated provider.
 func (s *span) TracerProvider() trace.TracerProvider { return s.beneath.root }
+
+// started is a span that is on and the context in which it is the current one: one
+// allocation, where [trace.ContextWithSpan] would make it two.
+type started struct {
+	context.Context
+	span span
+}
+
+// Value returns the span for the key of the current span.
+func (c *started) Value(key any) any {
+	if key == spanKey {
+		return &c.span
+	}
+	return c.Context.Value(key)
+}
 
 // inert is the span of a site that is off. It has the context of the span above, if there
 // is one, and is otherwise OpenTelemetry's own no-op span.
@@ -35,8 +52,9 @@ func newInert(root *TracerProvider, of trace.Span) inert {
 }
 
 var (
-	_ trace.Span = (*span)(nil)
-	_ trace.Span = (*inert)(nil)
+	_ trace.Span      = (*span)(nil)
+	_ trace.Span      = (*inert)(nil)
+	_ context.Context = (*started)(nil)
 )
 
 // SpanContext returns that of the span above.

@@ -67,12 +67,23 @@ func (t *tracer) startWith(ctx context.Context, name string, opts []trace.SpanSt
 
 // start starts a span of the base and wraps it.
 func (t *tracer) start(ctx context.Context, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
-	ctx, base := t.base.Start(ctx, name, opts...)
-	if _, off := base.(*inert); off {
-		return t.pass(ctx) // the base is gated as well, and its gate is off
+	// The base is shown its own span, if one of ours is above: the SDK counts a span's
+	// children, and samplers and span processors look at its parent, where that is of the
+	// SDK's own type.
+	shown := ctx
+	above, wrapped := ctx.Value(spanKey).(*span)
+	if wrapped {
+		shown = trace.ContextWithSpan(ctx, above.Span)
 	}
-	s := &span{Span: base, beneath: newInert(t.root, base)}
-	return trace.ContextWithSpan(ctx, s), s
+	next, base := t.base.Start(shown, name, opts...)
+	if _, off := base.(*inert); off { // the base is gated as well, and its gate is off
+		if wrapped && next == shown {
+			next = ctx
+		}
+		return t.pass(next)
+	}
+	c := &started{Context: next, span: span{Span: base, beneath: newInert(t.root, base)}}
+	return c, &c.span
 }
 
 // pass is a site that is off: what is beneath it joins the span above it.
@@ -112,7 +123,8 @@ func (t *tracer) passForeign(ctx context.Context) (context.Context, trace.Span) 
 // the trace above.
 func (t *tracer) cut(ctx context.Context) (context.Context, trace.Span) {
 	none := &t.root.none
-	if trace.SpanContextFromContext(ctx).IsValid() {
+	// Not just a context that is valid: the SDK joins one that has a trace ID only.
+	if !trace.SpanContextFromContext(ctx).Equal(trace.SpanContext{}) {
 		ctx = trace.ContextWithSpan(ctx, none)
 	}
 	return ctx, none

@@ -74,6 +74,19 @@ func TestDoEndsTheSpanOnGoexit(t *testing.T) {
 	assert.Equal(t, codes.Error, f.spans()["s"].Status.Code)
 }
 
+// broken is an error whose text panics.
+type broken struct{}
+
+func (*broken) Error() string { panic("no text") }
+
+func TestDoEndsTheSpanWhenTheErrorsTextPanics(t *testing.T) {
+	f := newFixture(t, on)
+	assert.PanicsWithValue(t, "no text", func() {
+		_ = otelgate.Do(t.Context(), f.of(on), "s", func(context.Context, trace.Span) error { return new(broken) })
+	})
+	assert.Equal(t, codes.Error, f.spans()["s"].Status.Code)
+}
+
 func TestDoThatIsOffRunsAllTheSame(t *testing.T) {
 	f := newFixture(t, on)
 	want := errors.New("no such tool")

@@ -269,6 +269,34 @@ func TestNoHeaderGoesOutWhenEverythingIsOffAndNothingCameIn(t *testing.T) {
 	}
 }
 
+// Where there is no trace above a server that is off, there is no span in which a client
+// beneath could find its provider: it takes the global one, whichever that is.
+func TestClientUnderNoTraceTakesTheGlobalProvider(t *testing.T) {
+	for _, m := range modes[1:] {
+		t.Run(m.name, func(t *testing.T) {
+			f := newFleet(t, m)
+			relay := httptest.NewServer(otelhttp.NewHandler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				f.get(t, r.Context(), f.agent)
+			}), "relay", append(f.options(m, true), otelhttp.WithPublicEndpointFn(func(*http.Request) bool { return true }))...))
+			defer relay.Close()
+			for _, incoming := range []trace.SpanContext{{}, remote(t)} {
+				for _, mask := range []spangate.Mask{0, spangate.BitHTTPClient} {
+					f.exported.Reset()
+					f.gate.Store(mask)
+					r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, relay.URL, nil)
+					require.NoError(t, err)
+					w3c.Inject(trace.ContextWithSpanContext(t.Context(), incoming), propagation.HeaderCarrier(r.Header))
+					resp, err := relay.Client().Do(r)
+					require.NoError(t, err)
+					require.NoError(t, resp.Body.Close())
+					_, made := f.spans()["client to agent"]
+					assert.Equal(t, m.name == "global" && mask == spangate.BitHTTPClient, made, "%v", mask)
+				}
+			}
+		})
+	}
+}
+
 // A public endpoint starts a trace of its own: whoever calls it must not choose the trace,
 // whether the server's span is on or off.
 func TestHostileTraceparentOnAPublicEndpointIsCutOff(t *testing.T) {

@@ -3,6 +3,7 @@
 package test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"testing"
@@ -64,6 +65,20 @@ func TestFirstRuleThatMatchesDecides(t *testing.T) {
 	}
 }
 
+func TestEveryKindHasItsOwnRule(t *testing.T) {
+	other := spangate.NewGate(0)
+	for kind := trace.SpanKindInternal; kind <= trace.SpanKindConsumer; kind++ {
+		f := newFixture(t, 1,
+			otelgate.Rule{Kind: kind, Gate: other, Group: 1}, // the same group, of another gate
+			otelgate.Rule{Scope: "lib", Group: 2})
+		for asked := trace.SpanKindInternal; asked <= trace.SpanKindConsumer; asked++ {
+			opt := trace.WithSpanKind(asked)
+			assert.Equal(t, asked != kind, started(f.Tracer("free"), opt), "%v, the rule is for %v", asked, kind)
+			assert.False(t, started(f.Tracer("lib"), opt), "%v, the rule is for %v", asked, kind)
+		}
+	}
+}
+
 func TestScopeWithoutARulePassesThrough(t *testing.T) {
 	f := newFixture(t, 0, otelgate.HTTPRules()...)
 	assert.True(t, started(f.Tracer("mine")))
@@ -100,7 +115,12 @@ func TestViews(t *testing.T) {
 	}
 	other.Store(2)
 	assert.True(t, started(f.In(other).Tracer("ruled")), "a rule without a gate follows the view's")
-	assert.True(t, started(f.In(nil).Group(1).Tracer("x")), "a nil gate changes nothing")
+	for _, view := range []*otelgate.TracerProvider{f.In(nil).Group(1), f.Group(1).In(nil)} {
+		assert.True(t, started(view.Tracer("x")), "a nil gate changes nothing")
+	}
+	for _, view := range []*otelgate.TracerProvider{f.In(nil).Group(2), f.Group(2).In(nil)} {
+		assert.False(t, started(view.Tracer("x")), "a nil gate changes nothing")
+	}
 
 	// What is found through a span of a view is not of the view's group.
 	ctx, s := f.Group(1).Tracer("x").Start(t.Context(), "s")
@@ -145,7 +165,7 @@ func TestConstructorRefuses(t *testing.T) {
 		{"no gate", sdk, nil, nil, otelgate.ErrNilGate, "new(spangate.Gate)"},
 		{"a star in the middle", sdk, gate, []otelgate.Rule{{Scope: "ok*", Group: 1}, {Scope: "a*b", Group: 1}}, otelgate.ErrInvalidRule, `rule 1: scope "a*b" has a '*' at byte 1`},
 		{"two stars", sdk, gate, []otelgate.Rule{{Scope: "a**", Group: 1}}, otelgate.ErrInvalidRule, "rule 0"},
-		{"a kind of no meaning", sdk, gate, []otelgate.Rule{{Kind: 42, Group: 1}}, otelgate.ErrInvalidRule, "kind 42"},
+		{"a kind of no meaning", sdk, gate, []otelgate.Rule{{Kind: trace.SpanKindConsumer + 1, Group: 1}}, otelgate.ErrInvalidRule, "kind 6"},
 		{"a negative kind", sdk, gate, []otelgate.Rule{{Kind: -1, Group: 1}}, otelgate.ErrInvalidRule, "kind -1"},
 		{"no group", sdk, gate, []otelgate.Rule{{Scope: "lib"}}, otelgate.ErrInvalidRule, `scope "lib" has no group`},
 	} {
@@ -186,8 +206,8 @@ type closer struct {
 	shutdown, flushed error
 }
 
-func (c closer) Shutdown(context.Context) error   { return c.shutdown }
-func (c closer) ForceFlush(context.Context) error { return c.flushed }
+func (c closer) Shutdown(ctx context.Context) error   { return cmp.Or(c.shutdown, ctx.Err()) }
+func (c closer) ForceFlush(ctx context.Context) error { return cmp.Or(c.flushed, ctx.Err()) }
 
 func TestShutdownAndForceFlushReachTheBase(t *testing.T) {
 	f := newFixture(t, on)
@@ -205,4 +225,11 @@ func TestShutdownAndForceFlushReachTheBase(t *testing.T) {
 	require.NoError(t, err)
 	assert.Same(t, shutdown, p.Shutdown(t.Context()))
 	assert.Same(t, flushed, p.ForceFlush(t.Context()))
+
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	p, err = otelgate.NewTracerProvider(&closer{}, f.gate)
+	require.NoError(t, err)
+	assert.ErrorIs(t, p.Shutdown(canceled), context.Canceled)
+	assert.ErrorIs(t, p.ForceFlush(canceled), context.Canceled)
 }

@@ -11,6 +11,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spangate/spangate"
@@ -126,6 +128,16 @@ func TestOffWithNewRootCutsWhatIsBeneath(t *testing.T) {
 	assert.True(t, base == got, "without a parent there is nothing to cut")
 }
 
+// The SDK takes the trace ID of a parent that has nothing else, so that is cut off too.
+func TestOffWithNewRootCutsAParentThatIsOnlyHalfThere(t *testing.T) {
+	f := newFixture(t, on)
+	half := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{9}, Remote: true})
+	ctx, _ := f.of(off).Start(trace.ContextWithSpanContext(t.Context(), half), "off", trace.WithNewRoot())
+	_, child := f.of(on).Start(ctx, "child")
+	assert.NotEqual(t, half.TraceID(), child.SpanContext().TraceID())
+	child.End()
+}
+
 func TestOnWithNewRootStartsATrace(t *testing.T) {
 	f := newFixture(t, on)
 	ctx, above := f.of(on).Start(t.Context(), "above")
@@ -195,6 +207,82 @@ func TestSpanThatIsOnIsTheSDKsInEveryOtherRespect(t *testing.T) {
 	assert.Len(t, stub.Attributes, 2)
 	assert.Len(t, stub.Events, 2)
 	assert.Len(t, stub.Links, 1)
+}
+
+// parents is a span processor and a sampler that note whether they are shown a parent of
+// the SDK's own type.
+type parents struct {
+	sdktrace.SpanProcessor
+	sdktrace.Sampler
+	processor, sampler []bool
+}
+
+func sdkParent(ctx context.Context) bool {
+	_, ok := trace.SpanFromContext(ctx).(sdktrace.ReadOnlySpan)
+	return ok
+}
+
+func (p *parents) OnStart(ctx context.Context, s sdktrace.ReadWriteSpan) {
+	p.processor = append(p.processor, sdkParent(ctx))
+	p.SpanProcessor.OnStart(ctx, s)
+}
+
+func (p *parents) ShouldSample(params sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	p.sampler = append(p.sampler, sdkParent(params.ParentContext))
+	return p.Sampler.ShouldSample(params)
+}
+
+func TestSDKIsShownItsOwnSpanAsTheParent(t *testing.T) {
+	exported := tracetest.NewInMemoryExporter()
+	p := &parents{SpanProcessor: sdktrace.NewSimpleSpanProcessor(exported), Sampler: sdktrace.AlwaysSample()}
+	sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithSampler(p))
+	gated, err := otelgate.NewTracerProvider(sdk, spangate.NewGate(on))
+	require.NoError(t, err)
+
+	ctx, above := gated.Group(on).Tracer("t").Start(t.Context(), "above")
+	ctx, _ = gated.Group(off).Tracer("t").Start(ctx, "off")
+	_, below := gated.Group(on).Tracer("t").Start(context.WithValue(ctx, key{}, 1), "below")
+	below.End()
+	above.End()
+
+	assert.Equal(t, []bool{false, true}, p.processor)
+	assert.Equal(t, []bool{false, true}, p.sampler)
+	stubs := exported.GetSpans()
+	require.Len(t, stubs, 2)
+	assert.Equal(t, 1, stubs[1].ChildSpanCount, "the SDK counts the children of its own spans")
+}
+
+func TestContextOfASpanThatIsOnKeepsWhatIsInIt(t *testing.T) {
+	f := newFixture(t, on)
+	parent, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, 1))
+	ctx, s := f.of(on).Start(parent, "s")
+	defer s.End()
+	assert.Equal(t, 1, ctx.Value(key{}))
+	assert.Nil(t, ctx.Value("nobody's"))
+	below, stop := context.WithCancel(ctx)
+	defer stop()
+	assert.Same(t, s, trace.SpanFromContext(below))
+	cancel()
+	<-below.Done()
+	assert.ErrorIs(t, context.Cause(below), context.Canceled)
+}
+
+// A process may have two gated providers. Each answers for its own gate, under a span of
+// the other as well.
+func TestSpanOfAnotherGatedProvider(t *testing.T) {
+	theirs, ours := newFixture(t, on), newFixture(t, 0)
+	gated, s := theirs.of(on).Start(t.Context(), "above")
+	defer s.End()
+	inert, _ := theirs.of(off).Start(trace.ContextWithRemoteSpanContext(t.Context(), remote(t)), "above")
+	for _, opts := range [][]trace.SpanStartOption{nil, {trace.WithSpanKind(trace.SpanKindServer)}} {
+		ctx, s := ours.of(off).Start(gated, "off", opts...)
+		assert.True(t, ctx == gated)
+		checkInert(t, ours, s, trace.SpanContextFromContext(gated))
+
+		ctx, s = ours.of(off).Start(inert, "off", opts...)
+		checkInert(t, ours, s, trace.SpanContextFromContext(inert))
+		assert.Same(t, s, trace.SpanFromContext(ctx))
+	}
 }
 
 // The SDK's End records a panic only if the deferred call reaches it directly.
