@@ -5,7 +5,6 @@ package control
 import (
 	"cmp"
 	"io/fs"
-	"mime"
 	"net"
 	"net/http"
 	"net/url"
@@ -150,7 +149,7 @@ func (h *handler) file(w http.ResponseWriter, r *http.Request) {
 		notFound(w, r)
 		return
 	}
-	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	w.Header().Set("Content-Type", page.ContentType(name))
 	_, _ = w.Write(content)
 }
 

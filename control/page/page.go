@@ -7,6 +7,11 @@
 // below where it is mounted: links are relative, as in page/page.css. The endpoint's policy
 // lets the page load from there alone, send requests and forms to the endpoint alone, and run
 // no script or style that stands in the page itself.
+//
+// With its script the page follows what changes and can change it. Whatever people and
+// programs call things becomes text and never markup: here by [html/template], there by
+// text nodes alone. A token stays in the field that it is typed into; the browser is asked to
+// store nothing. The page is tested, in a real browser, in the module below it.
 package page
 
 import (
@@ -15,6 +20,7 @@ import (
 	"html/template"
 	"io"
 	"io/fs"
+	"path"
 
 	"github.com/spangate/spangate/control/wire"
 )
@@ -28,16 +34,30 @@ var embedded embed.FS
 // Files has the files that the page loads, by name.
 var Files = must(fs.Sub(embedded, "files"))
 
-var tmpl = must(template.New("index.html").Parse(index))
+var tmpl = must(template.New("index.html").Funcs(words).Parse(index))
 
 // Write writes the page that shows s, or nothing if it can't be made.
 func Write(w io.Writer, s wire.State) error {
 	var b bytes.Buffer
-	if err := tmpl.Execute(&b, s); err != nil {
+	if err := tmpl.Execute(&b, newView(s)); err != nil {
 		return err
 	}
 	_, err := b.WriteTo(w)
 	return err
+}
+
+// ContentType returns the media type of one of [Files]. Package mime asks the machine, which
+// may say text/plain of a script: no browser runs that from an endpoint that forbids sniffing.
+func ContentType(name string) string {
+	switch path.Ext(name) {
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	}
+	return "application/octet-stream"
 }
 
 func must[T any](v T, err error) T {

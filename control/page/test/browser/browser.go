@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package browser looks at the page with Chromium, and writes down what the page should not
+// do: ask another host, break its content security policy, complain.
+package browser
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+
+	"github.com/chromedp/chromedp"
+)
+
+// ErrMissing is a machine without Chromium.
+var ErrMissing = errors.New("chromium is not installed: the tests of the page need it; apt-get install chromium")
+
+// Start starts Chromium with an empty profile in dir. Tabs open in the context that it
+// returns; to cancel it ends the browser.
+func Start(dir string) (context.Context, context.CancelFunc, error) {
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		return nil, nil, ErrMissing
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path),
+		chromedp.UserDataDir(dir),
+		chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("no-sandbox", os.Geteuid() == 0), // Chromium refuses to run as root in one
+	)
+	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(alloc)
+	if err := chromedp.Do(ctx); err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return ctx, func() { cancel(); stop() }, nil
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package browser
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// Tab is a tab with a profile of its own. Its zero value must not be used, nor may it be copied.
+type Tab struct {
+	ctx context.Context
+
+	mu         sync.Mutex
+	requests   []string
+	complaints []string
+}
+
+// Open opens a tab.
+func Open(browser context.Context) (*Tab, context.CancelFunc, error) {
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	t := &Tab{ctx: ctx}
+	if err := chromedp.Listen(ctx, t.see); err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	return t, cancel, nil
+}
+
+func (t *Tab) see(event any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		t.requests = append(t.requests, e.Request.Method+" "+e.Request.URL)
+	case *runtime.EventExceptionThrown:
+		t.complaints = append(t.complaints, "exception: "+e.ExceptionDetails.Text)
+	case *runtime.EventConsoleAPICalled:
+		t.complaints = append(t.complaints, fmt.Sprintf("console.%s", e.Type))
+	case *log.EventEntryAdded:
+		t.complaints = append(t.complaints, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
+	}
+}
+
+// Requests returns what the tab has asked for, as in "GET http://…".
+func (t *Tab) Requests() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.requests)
+}
+
+// Hosts returns the hosts that the tab has asked, each once.
+func (t *Tab) Hosts() []string {
+	var hosts []string
+	for _, request := range t.Requests() {
+		_, address, _ := strings.Cut(request, " ")
+		if u, err := url.Parse(address); err == nil && !slices.Contains(hosts, u.Host) {
+			hosts = append(hosts, u.Host)
+		}
+	}
+	return hosts
+}
+
+// Complaints returns what was thrown, written to the console or logged by the browser: among
+// it what the content security policy forbade.
+func (t *Tab) Complaints() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.complaints)
+}
+
+// Do does some actions in the tab.
+func (t *Tab) Do(actions ...chromedp.Action[chromedp.Void]) error {
+	return chromedp.Do(t.ctx, actions...)
+}
+
+// Evaluate returns what a JavaScript expression is in the tab, or the promise of it becomes.
+func Evaluate[T any](t *Tab, expression string) (T, error) {
+	return chromedp.Run(t.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+}
+
+// Size makes the tab's window so large, in CSS pixels.
+func (t *Tab) Size(width, height int64, options ...chromedp.EmulateViewportOption) error {
+	return t.Do(chromedp.EmulateViewport(width, height, options...))
+}
+
+// Prefer sets what the tab's user prefers, as in "prefers-color-scheme", "dark".
+func (t *Tab) Prefer(feature, value string) error {
+	_, err := chromedp.Call(t.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: feature, Value: value}},
+	})
+	return err
+}
+
+// WithoutScripts keeps the pages that the tab opens from now on from running any.
+func (t *Tab) WithoutScripts() error {
+	_, err := chromedp.Call(t.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	return err
+}
+
+// Screenshot returns the whole page as PNG.
+func (t *Tab) Screenshot() ([]byte, error) {
+	return chromedp.Run(t.ctx, chromedp.FullScreenshot(100))
+}
