@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spangate/spangate/cmd/spangate/internal/endpoint"
+	"github.com/spangate/spangate/control/wire"
+)
+
+// hold stays until a lease ends, and ends it if ctx is cancelled or the output breaks off. It
+// shows how long is left where there is somebody to see it.
+func (p *program) hold(ctx context.Context, client *endpoint.Client, l *endpoint.Lease) error {
+	h := &holder{client: client, lease: l.Lease, deadline: deadline(l.Lease)}
+	// A terminal shows every second; for anything else it is enough to look now and then.
+	beat := interval
+	if p.err.terminal {
+		beat = time.Second
+	}
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	defer p.clearLine()
+	last := time.Now()
+	for {
+		if err := p.out.err; err != nil {
+			return errors.Join(err, h.release())
+		}
+		rest := time.Until(h.deadline)
+		if rest <= 0 {
+			return nil
+		}
+		p.countdown(rest)
+		select {
+		case <-ctx.Done():
+			return h.release()
+		case <-time.After(rest):
+			// It may have been extended meanwhile.
+			h.look(ctx)
+		case <-tick.C:
+			if time.Since(last) < interval {
+				continue
+			}
+			last = time.Now()
+			if h.look(ctx) {
+				return &goneError{h.lease.ID}
+			}
+		}
+	}
+}
+
+// holder is a lease that is held.
+type holder struct {
+	client     *endpoint.Client
+	lease      wire.Lease
+	deadline   time.Time // by this machine's clock, which need not agree with the process's
+	generation string
+}
+
+// look asks whether the lease is gone, or ends at another time than before. A process that
+// does not answer has not ended it.
+func (h *holder) look(ctx context.Context) (gone bool) {
+	state, err := h.client.Get(ctx, h.generation)
+	if err != nil || state == nil {
+		return false
+	}
+	h.generation = state.Generation
+	for _, l := range state.Leases {
+		if l.ID == h.lease.ID {
+			h.deadline = deadline(l)
+			return false
+		}
+	}
+	return time.Until(h.deadline) > 0
+}
+
+// release ends the lease. That it has ended already is no error.
+func (h *holder) release() error {
+	// Not in the context that is cancelled: that is why.
+	_, err := h.client.Release(context.Background(), h.lease.ID, "")
+	var refused *endpoint.Refusal
+	switch {
+	case err == nil, errors.As(err, &refused) && refused.Body.Code == wire.CodeNotFound:
+		return nil
+	}
+	return fmt.Errorf("lease %s is not released, and ends by itself in %s: %w", h.lease.ID, inSeconds(time.Until(h.deadline)), err)
+}
+
+// deadline is when a lease ends.
+func deadline(l wire.Lease) time.Time {
+	d, err := time.ParseDuration(l.Left)
+	if err != nil {
+		d = l.End.Sub(time.Now())
+	}
+	return time.Now().Add(d)
+}
+
+// countdown shows how long is left, in one line that is written again and again.
+func (p *program) countdown(rest time.Duration) {
+	if p.err.terminal {
+		p.err.printf("\r\x1b[K%s left; Ctrl-C ends the lease", inSeconds(rest))
+	}
+}
+
+func (p *program) clearLine() {
+	if p.err.terminal {
+		p.err.printf("\r\x1b[K")
+	}
+}
