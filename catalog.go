@@ -205,8 +205,8 @@ func (c *Catalog) Lookup(name string) (Mask, bool) {
 }
 
 // Format returns m as a canonical spec: the names of its groups in bit order, with commas
-// between. A bit without a name appears as its mask, as in job,0x8000, which does not
-// parse; without such a bit Parse(Format(m)) is m. The empty mask is the empty spec.
+// between. A bit without a name appears as its mask, as in job,0x8000, for people to see;
+// without such a bit Parse(Format(m)) is m. The empty mask is the empty spec.
 func (c *Catalog) Format(m Mask) string { return string(c.appendSpec(nil, m)) }
 
 func (c *Catalog) appendSpec(b []byte, m Mask) []byte {

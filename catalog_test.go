@@ -71,12 +71,13 @@ func TestGroupsComeInBitOrderHoweverTheyWereGiven(t *testing.T) {
 
 func TestCatalogKeepsNothingOfTheCallersSlices(t *testing.T) {
 	groups := groupsOf(2)
-	presets := []spangate.Preset{{Name: "p", Mask: 1}}
+	presets := append(make([]spangate.Preset, 0, 2), spangate.Preset{Name: "p", Mask: 1})
 	c, err := spangate.NewCatalog("mylib", groups, presets)
 	require.NoError(t, err)
 	groups[0].Name, presets[0].Name = "changed", "changed"
 	assert.Equal(t, "g0", slices.Collect(c.Groups())[0].Name)
 	assert.Equal(t, []string{"p", "all"}, presetNames(c))
+	assert.Zero(t, presets[:2][1], "nor is its spare capacity used")
 }
 
 func TestFormatWritesABitWithoutANameAsItsMask(t *testing.T) {

@@ -106,20 +106,16 @@ func (e *ParseError) Error() string {
 			fmt.Fprintf(&b, " (did you mean %q?)", u.Suggestion)
 		}
 	}
-	fmt.Fprintf(&b, "; %s has %s", e.Namespace, strings.Join(e.Valid, ", "))
+	if len(e.Valid) == 0 {
+		b.WriteString("; the catalog has no names at all")
+	} else {
+		fmt.Fprintf(&b, "; %s has %s", e.Namespace, strings.Join(e.Valid, ", "))
+	}
 	return b.String()
 }
 
-// maxQuoted is how many bytes of an input a message or a diagnostic repeats.
-const maxQuoted = 256
-
 // clip quotes s, and of a long s its beginning.
-func clip(s string) string {
-	if len(s) <= maxQuoted+len("…") {
-		return strconv.Quote(s)
-	}
-	return strconv.Quote(s[:maxQuoted] + "…")
-}
+func clip(s string) string { return strconv.Quote(spec.Head(s)) }
 
 // Parse returns the mask that spec selects in the [Gym] catalog; see [Catalog.Parse].
 func Parse(spec string) (Mask, error) { return Gym.Parse(spec) }
@@ -154,11 +150,11 @@ func (c *Catalog) Parse(spec string) (Mask, error) {
 // returns the mask of the names that the catalog has, and those that it lacks, as written
 // and in the order of the spec. A spec longer than [MaxSpecLen] is not read: its mask is
 // empty, and the one name returned is its beginning followed by "…".
-func (c *Catalog) Resolve(spec string) (Mask, []string) {
-	if len(spec) > MaxSpecLen {
-		return 0, []string{spec[:maxQuoted] + "…"}
+func (c *Catalog) Resolve(s string) (Mask, []string) {
+	if len(s) > MaxSpecLen {
+		return 0, []string{spec.Head(s)}
 	}
-	m, unknown := c.eval(spec)
+	m, unknown := c.eval(s)
 	if unknown == nil {
 		return m, nil
 	}
@@ -191,7 +187,7 @@ func (c *Catalog) eval(s string) (Mask, []UnknownName) {
 func (c *Catalog) tooLong(s string) error {
 	return &ParseError{
 		Namespace: c.namespace,
-		Spec:      s[:maxQuoted] + "…",
+		Spec:      spec.Head(s),
 		Valid:     c.validNames(),
 		Err:       fmt.Errorf("%w: %d bytes, at most %d are read", ErrSpecTooLong, len(s), MaxSpecLen),
 	}

@@ -5,6 +5,8 @@ package spangate_test
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -87,7 +89,43 @@ func TestParseErrorStaysShort(t *testing.T) {
 	require.ErrorAs(t, err, &e)
 	assert.Len(t, e.Unknown, 600, "all of them are there for a program")
 	assert.Less(t, len(err.Error()), 2000)
+	assert.Equal(t, 8, strings.Count(err.Error(), "unknown name"))
 	assert.Contains(t, err.Error(), "and 592 more")
+
+	_, err = spangate.Parse(strings.Repeat("x,", 8))
+	assert.Equal(t, 8, strings.Count(err.Error(), "unknown name"))
+	assert.NotContains(t, err.Error(), "more")
+}
+
+func TestLongInputIsNotCutInTheMiddleOfARune(t *testing.T) {
+	for pad := range 4 {
+		long := strings.Repeat("x", pad) + strings.Repeat("\u20ac", spangate.MaxSpecLen)
+		_, err := spangate.Parse(long)
+		assert.NotContains(t, err.Error(), `\x`)
+		assert.Contains(t, err.Error(), "\u20ac\u2026")
+		_, unknown := spangate.Gym.Resolve(long)
+		assert.True(t, utf8.ValidString(unknown[0]))
+
+		_, err = spangate.Parse(long[:pad+3000])
+		assert.NotContains(t, err.Error(), `\x`)
+	}
+}
+
+func TestParseErrorOfAnEmptyCatalog(t *testing.T) {
+	_, err := new(spangate.Catalog).Parse("job")
+	assert.EqualError(t, err, `spangate: spec "job": unknown name "job" at byte 0; the catalog has no names at all`)
+}
+
+// What is returned must not hold on to the buffer that a spec was cut from.
+func TestNamesThatAreReturnedAreCopies(t *testing.T) {
+	spec := strings.Clone("nope,job")
+	_, err := spangate.Parse(spec)
+	var e *spangate.ParseError
+	require.ErrorAs(t, err, &e)
+	_, unknown := spangate.Gym.Resolve(spec)
+	for _, kept := range []string{e.Spec, e.Unknown[0].Name, unknown[0]} {
+		assert.NotSame(t, unsafe.StringData(spec), unsafe.StringData(kept), kept)
+	}
 }
 
 func TestSpecOverTheLimitIsRefused(t *testing.T) {
@@ -95,6 +133,10 @@ func TestSpecOverTheLimitIsRefused(t *testing.T) {
 	m, err := spangate.Parse(fits)
 	require.NoError(t, err)
 	assert.Equal(t, spangate.BitJob, m)
+	m, unknown := spangate.Gym.Resolve(fits)
+	assert.Equal(t, spangate.BitJob, m)
+	assert.Nil(t, unknown)
+	assert.Equal(t, 64<<10, len(fits))
 
 	m, err = spangate.Parse(fits + " ")
 	assert.Zero(t, m)
@@ -106,7 +148,7 @@ func TestSpecOverTheLimitIsRefused(t *testing.T) {
 	assert.Contains(t, e.Valid, "rollout")
 	assert.Less(t, len(err.Error()), 500)
 
-	m, unknown := spangate.Gym.Resolve(fits + " ")
+	m, unknown = spangate.Gym.Resolve(fits + " ")
 	assert.Zero(t, m)
 	require.Len(t, unknown, 1)
 	assert.Less(t, len(unknown[0]), 300)

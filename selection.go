@@ -15,8 +15,11 @@ import (
 //	flag.Var(&spans, "spans", "span groups, as in default,sandbox")
 //
 // The zero value is the empty set of the [Gym] catalog. To decode names of another catalog,
-// set Catalog beforehand: decoding keeps it. A Selection is a value and may be copied;
-// == compares masks only among selections of one catalog.
+// set Catalog beforehand: decoding keeps it. A Selection that the decoder makes itself,
+// behind a nil pointer or in a slice or map, is Gym's; there, decode a string and parse it.
+//
+// A Selection is a value and may be copied. == compares masks among selections of one
+// catalog, where nil and Gym are two.
 type Selection struct {
 	Catalog *Catalog // nil means Gym
 	Mask    Mask

@@ -85,6 +85,7 @@ func presetNames(c *spangate.Catalog) (names []string) {
 
 func TestEveryGymPresetHoldsTheSpine(t *testing.T) {
 	for p := range spangate.Gym.Presets() {
+		assert.NotEmpty(t, p.Doc, p.Name)
 		assert.True(t, p.Mask.HasAll(spangate.CrossProcessSpine), p.Name)
 	}
 }

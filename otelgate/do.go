@@ -35,6 +35,6 @@ func Do(ctx context.Context, tracer trace.Tracer, name string, fn func(context.C
 		s.RecordError(err)
 		s.SetStatus(codes.Error, err.Error())
 	}
-	returned = true
+	returned = true // last: the text of an error may panic too
 	return err
 }

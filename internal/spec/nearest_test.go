@@ -43,6 +43,9 @@ func TestNearest(t *testing.T) {
 		"rollouts":   "rollout",
 		"ROLLOUTS":   "rollout",
 		"rolluot":    "rollout",
+		"jbo":        "job", // a swap is one edit, two would be too far
+		"mdlcll":     "",
+		"mdelcxll":   "model_call", // three edits
 		"defualt":    "default",
 		"jb":         "job",
 		"modelcall":  "model_call",

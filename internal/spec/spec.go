@@ -8,10 +8,14 @@ import (
 	"iter"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // MaxLen is the length in bytes of the longest spec that is read.
 const MaxLen = 64 << 10
+
+// maxQuoted is how many bytes of an input a message or a report repeats.
+const maxQuoted = 256
 
 // MaxNameLen is the length in bytes of the longest name that a vocabulary may hold.
 const MaxNameLen = 63
@@ -90,4 +94,17 @@ func Fold(buf *[MaxNameLen]byte, name string) ([]byte, bool) {
 		b = append(b, c)
 	}
 	return b, true
+}
+
+// Head returns s as a message or a report repeats it: whole, or the beginning of a long s
+// and "…".
+func Head(s string) string {
+	if len(s) <= maxQuoted+len("…") {
+		return s
+	}
+	end := maxQuoted
+	for end > maxQuoted-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
 }
