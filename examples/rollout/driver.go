@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -14,39 +15,47 @@ import (
 	"github.com/spangate/spangate/otelgate"
 )
 
-// driver runs rollouts on a fleet and decides which spans are on, in its own process and in
-// the fleet's.
+// driver runs rollouts on a fleet, and has the operator change which spans are on while they
+// run.
 type driver struct {
 	*telemetry
-	fleet   *fleet
-	tracer  trace.Tracer // of no group: its sites look at the gate themselves
-	jobs    trace.Tracer // of the group job
-	client  *http.Client
-	control *http.Client // not traced: to change what is traced is no part of a rollout
+	fleet    *fleet
+	operator *operator
+	tracer   trace.Tracer // of no group: its sites look at the gate themselves
+	jobs     trace.Tracer // of the group job
+	client   *http.Client
 }
 
-func newDriver(t *telemetry, f *fleet) *driver {
+func newDriver(t *telemetry, f *fleet, o *operator) *driver {
 	return &driver{
 		telemetry: t,
 		fleet:     f,
+		operator:  o,
 		tracer:    t.provider.Tracer(scope),
 		jobs:      t.provider.Group(spangate.BitJob).Tracer(scope),
 		client:    newClient(),
-		control:   &http.Client{Timeout: callTimeout},
 	}
 }
 
-// job runs a batch of rollouts, one for each spec. Where the spec is another than before, it
-// is set first, while the job and the fleet run on.
-func (d *driver) job(ctx context.Context, specs []string) (rollouts []Rollout, err error) {
-	if err := d.setSpans(ctx, specs[0]); err != nil {
-		return nil, err
-	}
+// step is one rollout of a job, and what is on when it begins.
+type step struct {
+	spec  string // of every process
+	lease bool   // of leasedSpec, besides, by the resources server
+}
+
+const (
+	leasedSpec = "sandbox"
+	leaseTTL   = time.Second
+)
+
+// job runs a batch of rollouts, one for each step. Where something else is to be on than
+// before, it is changed first, while the job and the fleet run on.
+func (d *driver) job(ctx context.Context, steps []step) (rollouts []Rollout, err error) {
 	err = otelgate.Do(ctx, d.jobs, "job", func(ctx context.Context, span trace.Span) error {
-		span.SetAttributes(attribute.Int("job.rollouts", len(specs)))
-		for i, spec := range specs {
-			if i > 0 && spec != specs[i-1] {
-				if err := d.setSpans(ctx, spec); err != nil {
+		span.SetAttributes(attribute.Int("job.rollouts", len(steps)))
+		for i, s := range steps {
+			if i > 0 {
+				if err := d.change(ctx, steps[i-1], s); err != nil {
 					return err
 				}
 			}
@@ -54,7 +63,10 @@ func (d *driver) job(ctx context.Context, specs []string) (rollouts []Rollout, e
 			if err != nil {
 				return fmt.Errorf("rollout %d: %w", i+1, err)
 			}
-			rollout.Spec = spec
+			rollout.Spec = s.spec
+			if s.lease {
+				rollout.Leased = leasedSpec
+			}
 			rollouts = append(rollouts, rollout)
 		}
 		return nil
@@ -62,10 +74,34 @@ func (d *driver) job(ctx context.Context, specs []string) (rollouts []Rollout, e
 	return rollouts, err
 }
 
-// run runs a job and returns what c has received of it when all of it has been sent. With
+// change goes from what is on at one step to what is on at the next.
+func (d *driver) change(ctx context.Context, from, to step) (err error) {
+	if from.spec != to.spec {
+		if err := d.operator.set(ctx, to.spec); err != nil {
+			return err
+		}
+	}
+	switch {
+	case to.lease && !from.lease:
+		_, err = d.operator.lease(ctx, d.fleet.resources, leasedSpec, leaseTTL)
+	case from.lease && !to.lease:
+		err = d.operator.untilUnleased(ctx, d.fleet.resources)
+	}
+	return err
+}
+
+// run sets the spec of the first step and runs a job.
+func (d *driver) run(ctx context.Context, c *collector, steps []step) (Run, []Span, error) {
+	if err := d.operator.set(ctx, steps[0].spec); err != nil {
+		return Run{}, nil, err
+	}
+	return d.batch(ctx, c, steps)
+}
+
+// batch runs a job and returns what c has received of it when all of it has been sent. With
 // no c, the spans went elsewhere.
-func (d *driver) run(ctx context.Context, c *collector, specs []string) (Run, []Span, error) {
-	rollouts, err := d.job(ctx, specs)
+func (d *driver) batch(ctx context.Context, c *collector, steps []step) (Run, []Span, error) {
+	rollouts, err := d.job(ctx, steps)
 	if err != nil {
 		return Run{}, nil, err
 	}
@@ -96,29 +132,14 @@ func (d *driver) rollout(ctx context.Context, task Task) (Rollout, error) {
 	return Rollout{ID: id, Prompt: task.Prompt, Answer: outcome.Answer, Reward: outcome.Reward}, err
 }
 
-// setSpans turns exactly the groups of spec on, in every process.
-func (d *driver) setSpans(ctx context.Context, spec string) error {
-	mask, err := spangate.Parse(spec)
-	if err != nil {
-		return err
-	}
-	d.gate.Store(mask)
-	return d.command(ctx, http.MethodPut, "/spans", []byte(spec))
-}
-
 // flushAll returns when every span that has ended, in any process, has reached the collector.
 func (d *driver) flushAll(ctx context.Context) error {
 	if err := d.flush(ctx); err != nil {
 		return err
 	}
-	return d.command(ctx, http.MethodPost, "/flush", nil)
-}
-
-// command sends one request to the control of each server.
-func (d *driver) command(ctx context.Context, method, path string, body []byte) error {
-	for _, s := range []*server{d.fleet.agent, d.fleet.model, d.fleet.resources} {
-		if _, err := send(ctx, d.control, method, s.url+path, body); err != nil {
-			return fmt.Errorf("the %s server: %w", s.role, err)
+	for _, p := range []*process{d.fleet.agent, d.fleet.model, d.fleet.resources} {
+		if _, err := send(ctx, d.operator.client, http.MethodPost, p.url+"/flush", nil); err != nil {
+			return fmt.Errorf("the %s server: %w", p.role, err)
 		}
 	}
 	return nil

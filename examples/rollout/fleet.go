@@ -23,24 +23,28 @@ const (
 
 // fleet is the server processes that the driver has started.
 type fleet struct {
-	agent, model, resources *server
+	agent, model, resources *process
 
+	token   string          // for who may change their spans
 	servers *errgroup.Group // one goroutine for each process, which waits for its exit
 	ctx     context.Context // done when a process has died or the fleet is to stop
 	cancel  context.CancelFunc
 }
 
-// server is one process of a fleet.
-type server struct {
+// process is one that has an endpoint.
+type process struct {
 	role string
 	pid  int
 	url  string
 }
 
+// spans is the URL at which the process shows what is on.
+func (p *process) spans() string { return p.url + spansPath }
+
 // startFleet starts the servers, which are this program again in other roles. The caller
 // stops the fleet, also when ctx is done.
-func startFleet(ctx context.Context, collector string) (*fleet, error) {
-	f := new(fleet)
+func startFleet(ctx context.Context, collector, token string) (*fleet, error) {
+	f := &fleet{token: token}
 	ctx, f.cancel = context.WithCancel(ctx)
 	f.servers, f.ctx = errgroup.WithContext(ctx)
 	if err := f.startAll(collector); err != nil {
@@ -63,12 +67,14 @@ func (f *fleet) startAll(collector string) (err error) {
 }
 
 // start starts one server and waits until it listens.
-func (f *fleet) start(role string, flags ...string) (*server, error) {
+func (f *fleet) start(role string, flags ...string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(f.ctx, self, append([]string{serveCommand, role}, flags...)...)
+	// Not on the command line, which every user of the machine can read.
+	cmd.Env = append(os.Environ(), tokenVariable+"="+f.token)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -96,15 +102,15 @@ func (f *fleet) start(role string, flags ...string) (*server, error) {
 		return nil, withFirstLine(fmt.Errorf("the %s server did not start: %w", role, err), stderr.String())
 	}
 
-	s := &server{role: role, pid: cmd.Process.Pid, url: strings.TrimSpace(url)}
+	p := &process{role: role, pid: cmd.Process.Pid, url: strings.TrimSpace(url)}
 	f.servers.Go(func() error {
 		cmd.Wait() // what matters of its error is in the state
 		if f.ctx.Err() != nil && cmd.ProcessState.Success() {
 			return nil // it was told to stop
 		}
-		return withFirstLine(fmt.Errorf("the %s server (process %d) died: %v", s.role, s.pid, cmd.ProcessState), stderr.String())
+		return withFirstLine(fmt.Errorf("the %s server (process %d) died: %v", p.role, p.pid, cmd.ProcessState), stderr.String())
 	})
-	return s, nil
+	return p, nil
 }
 
 // withFirstLine adds the first line that a process left on stderr.

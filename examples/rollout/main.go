@@ -9,19 +9,26 @@
 // model's tool on a resources server, and has that server verify the answer. All of it is
 // real: separate processes, HTTP between them with otelhttp on both sides, OpenTelemetry's SDK
 // and its OTLP/HTTP exporter in each, and in the driver a receiver that draws the spans it is
-// sent. Each process has a gate of its own, which the driver sets while they all run.
+// sent. Each process has a gate of its own and an endpoint that says what is on and because
+// of whom. Through those endpoints the driver changes what is on while they all run: the spec
+// of every process, and the spans of one for a moment, which is a lease. With --hold, so can
+// the reader.
 //
-// To learn how a program is instrumented, read telemetry.go, then agent.go and resources.go,
-// which have the two forms of a site. rolloutid.go keeps a rollout one trace where no span
-// above is on. report.go has the shape of what --json prints.
+// To learn how a program is instrumented, read gate.go, telemetry.go and endpoint.go, then
+// agent.go and resources.go, which have the two forms of a site. operator.go is the other side
+// of the endpoint. rolloutid.go keeps a rollout one trace where no span above is on. report.go
+// has the shape of what --json prints.
 package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net/http"
 	"os"
 	"os/signal"
 	"slices"
@@ -32,6 +39,9 @@ import (
 )
 
 func main() {
+	// Each change is logged with who made it and why, which the endpoint shows as well. Only
+	// warnings are worth a line beside the output.
+	slog.SetLogLoggerLevel(slog.LevelWarn)
 	if len(os.Args) > 1 && os.Args[1] == serveCommand {
 		exit(serve(os.Args[2:]), 1)
 		return
@@ -44,7 +54,7 @@ func main() {
 
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err = run(ctx, o, os.Stdout)
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		exit(errors.New("interrupted"), 130)
 	}
 	cancel()
@@ -62,7 +72,17 @@ func exit(err error, code int) {
 // What is shown when the command line names no spec.
 var (
 	shownSpecs = []string{"default", "per_rollout", "all", "per_rollout,-server,-http_client", ""}
-	liveSpecs  = []string{"default", "default", "all", "all", "per_rollout,-server,-http_client", "per_rollout,-server,-http_client", "", ""}
+	liveSteps  = []step{
+		{spec: "default"}, {spec: "default"},
+		{spec: "all"}, {spec: "all"},
+		{spec: "per_rollout,-server,-http_client"}, {spec: "per_rollout,-server,-http_client"},
+		{spec: ""}, {spec: ""},
+	}
+	leasedSteps = []step{
+		{spec: "default"},
+		{spec: "default", lease: true}, {spec: "default", lease: true},
+		{spec: "default"},
+	}
 )
 
 // run is the program, from its first process to its last.
@@ -82,7 +102,13 @@ func run(ctx context.Context, o *options, stdout io.Writer) (err error) {
 		return err
 	}
 	defer t.stop()
-	f, err := startFleet(ctx, url)
+	token := rand.Text()
+	e, err := startEndpoint(t, token, http.NotFoundHandler())
+	if err != nil {
+		return err
+	}
+	defer e.stop()
+	f, err := startFleet(ctx, url, token)
 	if err != nil {
 		return err
 	}
@@ -92,7 +118,8 @@ func run(ctx context.Context, o *options, stdout io.Writer) (err error) {
 			err = died
 		}
 	}()
-	return show(f.ctx, o, newDriver(t, f), c, stdout)
+	self := &process{role: "driver", pid: os.Getpid(), url: e.url}
+	return show(f.ctx, o, newDriver(t, f, newOperator(token, self, f.agent, f.model, f.resources)), c, stdout)
 }
 
 // ignoreSettings forgets OTEL_… variables, of the servers too: they are meant for the reader's
@@ -119,7 +146,7 @@ func show(ctx context.Context, o *options, d *driver, c *collector, stdout io.Wr
 	}
 	var report Report
 	for _, spec := range specs {
-		r, spans, err := d.run(ctx, c, slices.Repeat([]string{spec}, o.rollouts))
+		r, spans, err := d.run(ctx, c, slices.Repeat([]step{{spec: spec}}, o.rollouts))
 		if err != nil {
 			return err
 		}
@@ -127,16 +154,24 @@ func show(ctx context.Context, o *options, d *driver, c *collector, stdout io.Wr
 		report.Runs = append(report.Runs, r)
 	}
 	if o.specs == nil {
-		r, _, err := d.run(ctx, c, liveSpecs)
+		live, _, err := d.run(ctx, c, liveSteps)
 		if err != nil {
 			return err
 		}
-		p.live(r)
-		report.Live = &r
+		p.steps("One job, while the spec changes", live)
+		leased, _, err := d.run(ctx, c, leasedSteps)
+		if err != nil {
+			return err
+		}
+		p.steps("The sandbox spans of one server for a moment, and back by themselves", leased)
+		report.Live, report.Leased = &live, &leased
 		if report.OffSite, err = measureOffSite(); err != nil {
 			return err
 		}
 		p.cost(report.OffSite)
+	}
+	if o.hold {
+		return d.hold(ctx, c, p)
 	}
 	if !o.json {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	slog.SetLogLoggerLevel(slog.LevelWarn) // as the program does
 	// A program with the race detector sleeps a second before it exits; dozens run here.
 	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	goleak.VerifyTestMain(m)
@@ -147,17 +149,28 @@ func sum(counts map[string]int) (n int) {
 	return n
 }
 
-func TestTheSpecChangesInTheMiddleOfAJob(t *testing.T) {
+func TestSpecAndLeaseChangeInTheMiddleOfAJob(t *testing.T) {
 	report := reported(t, "--rollouts=1")
 	require.NotNil(t, report.Live)
 	var spans []int
 	for i, rollout := range report.Live.Received.Rollouts {
 		spans = append(spans, rollout.Spans)
-		assert.Equal(t, liveSpecs[i], report.Live.Rollouts[i].Spec)
+		assert.Equal(t, liveSteps[i].spec, report.Live.Rollouts[i].Spec)
 	}
 	assert.Equal(t, []int{11, 11, 16, 16, 5, 5, 0, 0}, spans)
 	assert.Equal(t, 1, report.Live.Received.Traces)
 	assert.Zero(t, report.Live.Received.Orphans)
+
+	require.NotNil(t, report.Leased)
+	spans = nil
+	for i, rollout := range report.Leased.Received.Rollouts {
+		spans = append(spans, rollout.Spans)
+		assert.Equal(t, leasedSteps[i].lease, report.Leased.Rollouts[i].Leased == "sandbox")
+	}
+	assert.Equal(t, []int{11, 12, 12, 11}, spans)
+	assert.Equal(t, 2, report.Leased.Received.ByGroup["sandbox"])
+	assert.Equal(t, 1, report.Leased.Received.Traces)
+	assert.Zero(t, report.Leased.Received.Orphans)
 
 	require.NotNil(t, report.OffSite)
 	assert.Positive(t, report.OffSite.BareLoop)
@@ -220,6 +233,7 @@ func TestWhatCanNotBeDoneEndsWithOneClearLine(t *testing.T) {
 		{"rollouts not a number", []string{"--rollouts", "many"}, 2, []string{"many"}},
 		{"argument", []string{"all"}, 2, []string{`"all"`}},
 		{"URL without scheme", []string{"--otlp", "localhost:4318"}, 2, []string{"--otlp", "http"}},
+		{"for programs and for people", []string{"--json", "--hold"}, 2, []string{"--json and --hold"}},
 		{"empty URL", []string{"--otlp", ""}, 2, []string{"--otlp"}},
 		{"two places for the spans", []string{"--otlp", "http://localhost:4318", "--listen", "127.0.0.1:0"}, 2, []string{"--otlp and --listen"}},
 	} {
@@ -240,7 +254,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	stdout, stderr, code := ended(t, "--help")
 	assert.Zero(t, code)
 	assert.Empty(t, stderr)
-	for _, flag := range []string{"--spec", "--rollouts", "--json", "--listen", "--otlp"} {
+	for _, flag := range []string{"--spec", "--rollouts", "--json", "--hold", "--listen", "--otlp"} {
 		assert.Contains(t, stdout, flag)
 	}
 }

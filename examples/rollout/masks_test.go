@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -25,15 +24,20 @@ func startDriver(t *testing.T) (*driver, *collector) {
 	require.NoError(t, err)
 	telemetry, err := startTelemetry(t.Context(), "driver", c.url)
 	require.NoError(t, err)
-	f, err := startFleet(context.WithoutCancel(t.Context()), c.url)
+	const token = "of the tests"
+	e, err := startEndpoint(telemetry, token, http.NotFoundHandler())
 	require.NoError(t, err)
+	f, err := startFleet(context.WithoutCancel(t.Context()), c.url, token)
+	require.NoError(t, err)
+	o := newOperator(token, &process{role: "driver", url: e.url}, f.agent, f.model, f.resources)
 	t.Cleanup(func() {
 		assert.NoError(t, f.stop())
+		assert.NoError(t, e.stop())
 		telemetry.stop()
 		c.stop()
 		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	})
-	return newDriver(telemetry, f), c
+	return newDriver(telemetry, f, o), c
 }
 
 var maskedGroups = []spangate.Mask{
@@ -76,7 +80,7 @@ func TestEveryMaskKeepsARolloutOneTrace(t *testing.T) {
 				}
 			}
 			spec := spangate.Gym.Format(mask.With(job))
-			run, spans, err := d.run(t.Context(), c, slices.Repeat([]string{spec}, rollouts))
+			run, spans, err := d.run(t.Context(), c, slices.Repeat([]step{{spec: spec}}, rollouts))
 			require.NoError(t, err)
 			got := run.Received
 
@@ -109,38 +113,19 @@ func TestChangingTheSpecInTheMiddleOfRolloutsBreaksNoTrace(t *testing.T) {
 		n := 0
 		for ctx.Err() == nil {
 			mask := spangate.Mask(rand.Uint64()) & spangate.PresetAll.Without(spangate.BitJob)
-			if err := d.setSpans(ctx, spangate.Gym.Format(mask)); err == nil {
+			if err := d.operator.set(ctx, spangate.Gym.Format(mask)); err == nil {
 				n++
 			}
 		}
 		changes <- n
 	}()
-	run, _, err := d.run(t.Context(), c, slices.Repeat([]string{"per_rollout"}, 100))
+	run, _, err := d.run(t.Context(), c, slices.Repeat([]step{{spec: "per_rollout"}}, 100))
 	cancel()
 	assert.Greater(t, <-changes, 10)
 	require.NoError(t, err)
 	assert.Zero(t, run.Received.Orphans)
 	assert.True(t, run.Received.OneTraceEach)
 	assert.NotEqual(t, 100*15, run.Received.Spans)
-}
-
-func TestServerRefusesABadSpecAndKeepsItsSpans(t *testing.T) {
-	d, c := startDriver(t)
-	require.NoError(t, d.setSpans(t.Context(), "server"))
-	for _, bad := range []string{"servers", "server,-", strings.Repeat("server,", 10<<10)} {
-		_, want := spangate.Parse(bad)
-		_, err := send(t.Context(), d.control, http.MethodPut, d.fleet.agent.url+"/spans", []byte(bad))
-		require.ErrorContains(t, err, "400")
-		if len(bad) <= spangate.MaxSpecLen {
-			assert.ErrorContains(t, err, want.Error())
-		} else {
-			assert.ErrorContains(t, err, "spec too long")
-		}
-	}
-	_, err := d.rollout(t.Context(), tasks[0])
-	require.NoError(t, err)
-	require.NoError(t, d.flushAll(t.Context()))
-	assert.Len(t, c.take(), ofOneRollout["server"])
 }
 
 // What a tool or a model gets wrong is the model's to see or the reward's to show; only a

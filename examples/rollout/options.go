@@ -22,6 +22,7 @@ type options struct {
 	listen   string
 	otlp     string // the reader's collector, as the URL that spans are posted to
 	json     bool
+	hold     bool
 }
 
 const usage = `Runs rollouts on three server processes and shows what becomes of their spans while
@@ -40,6 +41,7 @@ func parseOptions(args []string) (*options, error) {
 	flags.StringArrayVar(&o.specs, "spec", nil, "run rollouts with this `spec` only, as in default,sandbox; may be empty, and repeated")
 	flags.IntVar(&o.rollouts, "rollouts", 3, "how many rollouts to run with each spec")
 	flags.BoolVar(&o.json, "json", false, "print the result as JSON")
+	flags.BoolVar(&o.hold, "hold", false, "keep the processes up afterwards, to change their spans by hand")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` on which the spans are received")
 	flags.StringVar(&o.otlp, "otlp", "", "send the spans to the collector at this `URL` instead, as in http://localhost:4318")
 	flags.Usage = func() { fmt.Print(usage, flags.FlagUsages()) }
@@ -52,6 +54,9 @@ func parseOptions(args []string) (*options, error) {
 	}
 	if o.rollouts < 1 || o.rollouts > maxRollouts {
 		return nil, fmt.Errorf("--rollouts %d: from 1 to %d are possible", o.rollouts, maxRollouts)
+	}
+	if o.json && o.hold {
+		return nil, errors.New("--json and --hold: the one is for programs and the other for people")
 	}
 	for _, spec := range o.specs {
 		if _, err := spangate.Parse(spec); err != nil {

@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -20,32 +19,39 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// running is the program in the middle of a long job.
+// running is the program while it runs.
 type running struct {
 	cmd     *exec.Cmd
 	stderr  bytes.Buffer
-	servers map[string]int // process IDs by role
-	stdout  io.Reader
+	servers map[string]int    // process IDs by role
+	spans   map[string]string // URLs by role, the driver's too
+	stdout  *bufio.Reader
 }
 
-func startLong(t *testing.T) *running {
-	r := &running{cmd: program(t, "--spec=all", "--rollouts=500"), servers: make(map[string]int)}
+// startLong starts a long job.
+func startLong(t *testing.T) *running { return start(t, "--spec=all", "--rollouts=500") }
+
+// start starts the program and waits until it has said which processes there are.
+func start(t *testing.T, args ...string) *running {
+	r := &running{cmd: program(t, args...), servers: make(map[string]int), spans: make(map[string]string)}
 	r.cmd.Stderr = &r.stderr
 	stdout, err := r.cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, r.cmd.Start())
 	lines := bufio.NewReader(stdout)
 	r.stdout = lines
-	var line string
-	for !strings.HasPrefix(line, "driver ") {
-		line, err = lines.ReadString('\n')
+	for len(r.servers) < 4 {
+		line, err := lines.ReadString('\n')
 		require.NoError(t, err)
+		var role, url string
+		var pid int
+		if n, _ := fmt.Sscanf(line, "%s process %d %s", &role, &pid, &url); n == 3 {
+			r.servers[role] = pid
+			r.spans[role] = url
+		}
 	}
-	var driver, agent, model, resources int
-	_, err = fmt.Sscanf(line, "driver %d, agent %d, model %d, resources %d:", &driver, &agent, &model, &resources)
-	require.NoError(t, err)
-	require.Equal(t, r.cmd.Process.Pid, driver)
-	r.servers["agent"], r.servers["model"], r.servers["resources"] = agent, model, resources
+	require.Equal(t, r.cmd.Process.Pid, r.servers["driver"])
+	delete(r.servers, "driver")
 	return r
 }
 

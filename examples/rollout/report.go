@@ -16,6 +16,9 @@ type Report struct {
 	Runs []Run `json:"runs"`
 	// Live is the job in the middle of which the spec changed. It is missing with --spec.
 	Live *Run `json:"live,omitempty"`
+	// Leased is the job in the middle of which the resources server had a lease. It is missing
+	// with --spec.
+	Leased *Run `json:"leased,omitempty"`
 	// OffSite is what a site that is off costs. It is missing with --spec.
 	OffSite *Cost `json:"off_site,omitempty"`
 }
@@ -33,7 +36,8 @@ type Run struct {
 // Rollout is one rollout and what came of it.
 type Rollout struct {
 	ID     string  `json:"id"`
-	Spec   string  `json:"spec"` // when it began
+	Spec   string  `json:"spec"`             // when it began
+	Leased string  `json:"leased,omitempty"` // the spec that the resources server had leased besides
 	Prompt string  `json:"prompt"`
 	Answer string  `json:"answer"`
 	Reward float64 `json:"reward"`

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -17,6 +16,10 @@ import (
 // serveCommand is the first argument of a process that the driver starts. The second is the
 // role: agent, model or resources.
 const serveCommand = "serve"
+
+// tokenVariable has the token that a server's endpoint asks for. The spangate command looks
+// there as well.
+const tokenVariable = "SPANGATE_TOKEN"
 
 // serve is one server process, from start to exit. It prints its URL on stdout and runs until
 // its stdin is closed: by the driver, or by the system when the driver is gone, whatever way
@@ -51,14 +54,12 @@ func serve(args []string) error {
 		return fmt.Errorf("no role %q", role)
 	}
 
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	e, err := startEndpoint(t, os.Getenv(tokenVariable), work)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: (&control{telemetry: t}).around(work), ReadHeaderTimeout: callTimeout}
-	go server.Serve(listener)
-	fmt.Printf("http://%s\n", listener.Addr())
+	fmt.Println(e.url)
 
 	io.Copy(io.Discard, os.Stdin)
-	return server.Close() // nobody waits for an answer any more
+	return e.stop()
 }

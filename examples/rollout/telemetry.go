@@ -15,23 +15,28 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/control"
 	"github.com/spangate/spangate/otelgate"
 )
 
 // scope is the instrumentation scope of this program's own spans.
 const scope = "github.com/spangate/spangate/examples/rollout"
 
-// telemetry is what each process has of its own: a gate, and the SDK behind it.
+// telemetry is what each process has of its own: a gate, what sets it, and the SDK behind it.
 type telemetry struct {
 	gate      *spangate.Gate
+	control   *control.Controller
 	provider  *otelgate.TracerProvider
 	collector string     // the URL that spans are sent to
 	failed    chan error // the first export that failed since the last flush
 }
 
 // startTelemetry installs a provider that sends the process's spans to the collector's URL.
-// Everything is off until its gate says otherwise.
 func startTelemetry(ctx context.Context, process, collector string) (*telemetry, error) {
+	gate, control, err := newGate()
+	if err != nil {
+		return nil, err
+	}
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(collector))
 	if err != nil {
 		return nil, err
@@ -43,12 +48,11 @@ func startTelemetry(ctx context.Context, process, collector string) (*telemetry,
 		// Spans are counted at the end, so none may be dropped when the queue is full.
 		sdktrace.WithBatcher(exporter, sdktrace.WithBlocking(), sdktrace.WithExportTimeout(callTimeout/2)),
 	)
-	gate := new(spangate.Gate)
 	provider, err := otelgate.NewTracerProvider(sdk, gate, otelgate.HTTPRules()...)
 	if err != nil {
 		return nil, err
 	}
-	t := &telemetry{gate: gate, provider: provider, collector: collector, failed: make(chan error, 1)}
+	t := &telemetry{gate: gate, control: control, provider: provider, collector: collector, failed: make(chan error, 1)}
 	otel.SetTracerProvider(provider)
 	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
@@ -77,6 +81,7 @@ func (t *telemetry) flush(ctx context.Context) error {
 
 // stop gives up the exporter. What matters has been flushed before, so it need not take long.
 func (t *telemetry) stop() {
+	t.control.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	t.provider.Shutdown(ctx)

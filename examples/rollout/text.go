@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,8 +34,10 @@ func newPrinter(w io.Writer, environment []string) *printer {
 // intro says what is about to be seen. Without a collector, the spans go elsewhere.
 func (p *printer) intro(d *driver, c *collector) {
 	fmt.Fprintln(p, bold.Render("Rollouts on four processes, their spans switched by group while they run"))
-	fmt.Fprintf(p, "driver %d, agent %d, model %d, resources %d: none restarts.\n",
-		os.Getpid(), d.fleet.agent.pid, d.fleet.model.pid, d.fleet.resources.pid)
+	for _, process := range d.operator.processes {
+		fmt.Fprintf(p, "%-9s  process %-7d  %s\n", process.role, process.pid, process.spans())
+	}
+	fmt.Fprintln(p, "None restarts. At its URL, each says what is on and because of whom.")
 	if c == nil {
 		fmt.Fprintf(p, "Their spans go to %s; none are drawn here.\n", d.collector)
 	} else {
@@ -89,15 +90,21 @@ func (p *printer) verdict(r Run) string {
 	}
 }
 
-// live shows the job in the middle of which the spec changed, a row for each rollout.
-func (p *printer) live(r Run) {
-	fmt.Fprintf(p, "\n%s\n", bold.Render("One job, while the spec changes"))
+// steps shows a job in the middle of which something changed, a row for each rollout.
+func (p *printer) steps(title string, r Run) {
+	fmt.Fprintf(p, "\n%s\n", bold.Render(title))
 	for i, rollout := range r.Rollouts {
-		spec := ""
-		if i == 0 || rollout.Spec != r.Rollouts[i-1].Spec {
-			spec = strconv.Quote(rollout.Spec)
+		change := ""
+		switch {
+		case i == 0 || rollout.Spec != r.Rollouts[i-1].Spec:
+			change = strconv.Quote(rollout.Spec)
+		case rollout.Leased == r.Rollouts[i-1].Leased:
+		case rollout.Leased != "":
+			change = fmt.Sprintf("resources leases %q for %v", rollout.Leased, leaseTTL)
+		default:
+			change = "the lease has ended"
 		}
-		fmt.Fprintf(p, "%-37s  rollout %d", spec, i+1)
+		fmt.Fprintf(p, "%-37s  rollout %d", change, i+1)
 		if r.Received != nil {
 			spans := r.Received.Rollouts[i].Spans
 			fmt.Fprintf(p, "  %2d spans", spans)

@@ -30,7 +30,8 @@ var varies = []struct {
 	{regexp.MustCompile(`[0-9.]+ ns`), "# ns"},
 	{regexp.MustCompile(`[0-9.]+ times`), "# times"},
 	{regexp.MustCompile(`trace [0-9a-f]{8}`), "trace ########"},
-	{regexp.MustCompile(`(driver|agent|model|resources) [0-9]+`), "$1 #"},
+	{regexp.MustCompile(`process [0-9]+ *`), "process #  "},
+	{regexp.MustCompile(`127.0.0.1:[0-9]+`), "127.0.0.1:#"},
 }
 
 func TestOutputInAPipeIsPlainAndAsItWas(t *testing.T) {
