@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control_test
+
+import (
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/control"
+	"github.com/spangate/spangate/registry"
+)
+
+// The controller's own records would drown what the tests have to say; those that are about
+// records give a logger of their own.
+func TestMain(m *testing.M) {
+	if path := os.Getenv(rewriterEnv); path != "" {
+		rewrite(path)
+		return
+	}
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	goleak.VerifyTestMain(m, goleak.Cleanup(os.Exit))
+}
+
+// mydb is a library besides Gym, which may come late.
+var mydb = spangate.MustCatalog("mydb", []spangate.Group{
+	{Name: "query", Bit: 1 << 0, Doc: "one query, with its text"},
+	{Name: "tx", Bit: 1 << 63, Doc: "one transaction"},
+}, []spangate.Preset{{Name: "default", Mask: 1 << 63, Doc: "transactions"}})
+
+// fixture is a controller over a registry that has Gym.
+type fixture struct {
+	*control.Controller
+	registry *registry.Registry
+	gate     spangate.Gate
+	changes  changes
+}
+
+func newFixture(t testing.TB, opts ...control.Option) *fixture {
+	t.Helper()
+	f := &fixture{registry: registry.New()}
+	require.NoError(t, f.registry.Register(spangate.Gym, &f.gate))
+	c, err := control.New(f.registry, append([]control.Option{control.OnChange(f.changes.add)}, opts...)...)
+	require.NoError(t, err)
+	f.Controller = c
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	f.changes.take()
+	return f
+}
+
+// on is the canonical spec of what the gate shows.
+func (f *fixture) on() string { return spangate.Gym.Format(f.gate.Load()) }
+
+// addDB registers mydb, and returns its gate.
+func (f *fixture) addDB(t testing.TB) *spangate.Gate {
+	t.Helper()
+	gate := new(spangate.Gate)
+	require.NoError(t, f.registry.Register(mydb, gate))
+	return gate
+}
+
+// changes keeps the changes that it is told of.
+type changes struct {
+	mu   sync.Mutex
+	list []control.Change
+}
+
+func (c *changes) add(change control.Change) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, change)
+}
+
+// take returns what came since the last take.
+func (c *changes) take() []control.Change {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := c.list
+	c.list = nil
+	return list
+}
+
+// one returns the one change that came since the last take.
+func (c *changes) one(t testing.TB) control.Change {
+	t.Helper()
+	list := c.take()
+	require.Len(t, list, 1)
+	return list[0]
+}
+
+func baseline(spec string) control.Baseline { return control.Baseline{Spec: spec, Who: "test"} }
+
+// tooLong is a spec that is longer than any that is read.
+var tooLong = strings.Repeat("all,", spangate.MaxSpecLen/4) + "x"

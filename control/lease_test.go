@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spangate/spangate/control"
+	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/registry"
+)
+
+func (f *fixture) lease(t testing.TB, owner, spec string, ttl time.Duration) control.Lease {
+	t.Helper()
+	l, err := f.Lease(control.LeaseRequest{Owner: owner, Spec: spec, TTL: ttl})
+	require.NoError(t, err)
+	return l
+}
+
+// sleep lets d pass, and whatever has become due by then happen.
+func sleep(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func TestLeaseGoesBackByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, control.Start(baseline("job")))
+		l := f.lease(t, "me", "sandbox", 5*time.Minute)
+		require.Equal(t, "job,sandbox", f.on())
+		sleep(5*time.Minute - 1)
+		require.Equal(t, "job,sandbox", f.on())
+		f.changes.take()
+		sleep(1)
+		require.Equal(t, "job", f.on())
+
+		change := f.changes.one(t)
+		require.Equal(t, wire.KindExpiry, change.Kind)
+		require.Equal(t, "me", change.Who)
+		require.Equal(t, "lease "+l.ID()+" ended", change.Why)
+		require.Equal(t, []string{"job", "sandbox"}, change.Old)
+		require.Equal(t, []string{"job"}, change.New)
+		require.ErrorIs(t, l.Release(), control.ErrNoLease)
+		require.ErrorIs(t, l.Renew(time.Minute), control.ErrNoLease)
+	})
+}
+
+func TestLeaseCanBeExtendedAndShortened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		l := f.lease(t, "me", "sandbox", time.Minute)
+		sleep(59 * time.Second)
+		require.NoError(t, l.Renew(time.Hour))
+		sleep(59 * time.Minute)
+		require.Equal(t, "sandbox", f.on())
+		require.NoError(t, f.Renew(l.ID(), time.Second))
+		sleep(time.Second)
+		require.Empty(t, f.on())
+	})
+}
+
+func TestOneOwnersReleaseTakesNothingFromAnothers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, control.Start(baseline("job")))
+		mine := f.lease(t, "me", "job,sandbox,verify", time.Minute)
+		hers := f.lease(t, "her", "sandbox,agent", time.Hour)
+		again := f.lease(t, "me", "job,sandbox,verify", time.Hour)
+		require.NoError(t, mine.Release())
+		require.Equal(t, "job,verify,agent,sandbox", f.on())
+		require.ErrorIs(t, f.Release(mine.ID()), control.ErrNoLease)
+		require.NoError(t, f.Release(again.ID()))
+		require.Equal(t, "job,agent,sandbox", f.on())
+		sleep(time.Minute)
+		require.Equal(t, "job,agent,sandbox", f.on())
+		require.NoError(t, hers.Release())
+		require.Equal(t, "job", f.on())
+	})
+}
+
+func TestLeaseSurvivesABaselineChangeAndALateRegistration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, control.Start(baseline("job")))
+		_, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: "sandbox,query", TTL: time.Minute, AllowPending: true})
+		require.NoError(t, err)
+		require.NoError(t, f.SetBaseline(baseline("")))
+		require.Equal(t, "sandbox", f.on())
+		require.NoError(t, f.ResetBaseline("me", ""))
+		require.Equal(t, "job,sandbox", f.on())
+		db := f.addDB(t)
+		require.Equal(t, "query", mydb.Format(db.Load()))
+		sleep(time.Minute)
+		require.Zero(t, db.Load())
+		require.Equal(t, "job", f.on())
+	})
+}
+
+func TestLeaseRequestsHaveBounds(t *testing.T) {
+	f := newFixture(t, control.MaxTTL(time.Hour), control.MaxLeases(2))
+	for _, c := range []struct {
+		req  control.LeaseRequest
+		want error
+	}{
+		{control.LeaseRequest{Owner: "", TTL: 1}, control.ErrOwner},
+		{control.LeaseRequest{Owner: " \u3000", TTL: 1}, control.ErrOwner},
+		{control.LeaseRequest{Owner: strings.Repeat("o", control.MaxOwnerLen+1), TTL: 1}, control.ErrOwner},
+		{control.LeaseRequest{Owner: "\xff", TTL: 1}, control.ErrOwner},
+		{control.LeaseRequest{Owner: "me", TTL: 1, Why: strings.Repeat("w", control.MaxWhyLen+1)}, control.ErrWhy},
+		{control.LeaseRequest{Owner: "me", TTL: 0}, control.ErrTTL},
+		{control.LeaseRequest{Owner: "me", TTL: -time.Hour}, control.ErrTTL},
+		{control.LeaseRequest{Owner: "me", TTL: time.Hour + 1}, control.ErrTTL},
+	} {
+		_, err := f.Lease(c.req)
+		require.ErrorIs(t, err, c.want)
+	}
+	l := f.lease(t, strings.Repeat("o", control.MaxOwnerLen), "", time.Hour)
+	f.lease(t, "me", "job", 1)
+	require.ErrorIs(t, l.Renew(0), control.ErrTTL)
+	require.ErrorIs(t, l.Renew(2*time.Hour), control.ErrTTL)
+	require.ErrorIs(t, f.Release("nope"), control.ErrNoLease)
+}
+
+func TestThereIsARoomForSoManyLeasesAndNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, control.MaxLeases(2))
+		f.lease(t, "me", "job", time.Minute)
+		l := f.lease(t, "me", "step", time.Hour)
+		_, err := f.Lease(control.LeaseRequest{Owner: "you", Spec: "all", TTL: time.Hour})
+		require.ErrorIs(t, err, control.ErrTooManyLeases)
+		require.Equal(t, "job,step", f.on())
+		require.NoError(t, l.Renew(time.Hour), "renewing takes no room")
+		sleep(time.Minute)
+		f.lease(t, "you", "all", time.Hour)
+	})
+}
+
+func TestThousandsOfLeasesEndEachAtItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		const n = 5_000
+		for i := range n {
+			f.lease(t, fmt.Sprint("owner", i%7), "sandbox", time.Duration(1+i*7919%n)*time.Second)
+		}
+		for i := range 10 {
+			require.Len(t, f.State().Leases, n-i*n/10)
+			sleep(n / 10 * time.Second)
+		}
+		require.Empty(t, f.on())
+		require.Empty(t, f.State().Leases)
+		ended := 0
+		for _, change := range f.changes.take() {
+			if change.Kind == wire.KindExpiry {
+				ended++
+			}
+		}
+		require.Equal(t, n, ended)
+	})
+}
+
+func TestLeasesThatEndTogetherAreOneChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		for i := range 100 {
+			f.lease(t, fmt.Sprint("owner", i), "sandbox", time.Minute)
+		}
+		f.changes.take()
+		sleep(time.Minute)
+		change := f.changes.one(t)
+		require.Equal(t, "100 leases ended", change.Why)
+		require.Contains(t, change.Who, ", others")
+		require.Less(t, len(change.Who), 100)
+	})
+}
+
+// TestExpiryWhileAWriterHoldsTheLockLosesNothing is by the real clock, since a bubble's stands
+// still while a goroutine waits for a lock. It passes however slow the machine is.
+func TestExpiryWhileAWriterHoldsTheLockLosesNothing(t *testing.T) {
+	f := newFixture(t, control.Start(baseline("job")))
+	kept := f.lease(t, "me", "verify", time.Hour)
+	defer f.registry.Observe(func(_, _ registry.State) func() {
+		time.Sleep(10 * time.Millisecond) // with the lock held
+		return nil
+	})()
+	due := f.lease(t, "me", "sandbox", time.Millisecond)
+	require.NoError(t, f.SetBaseline(baseline("step")))
+	require.ErrorIs(t, due.Renew(time.Minute), control.ErrNoLease)
+	require.Eventually(t, func() bool { return f.on() == "step,verify" }, time.Minute, time.Millisecond)
+	require.NoError(t, kept.Release())
+	require.Equal(t, "step", f.on())
+}
+
+// TestLeaseThatIsOverCanNotBeRevived has a writer that is there before the timer.
+func TestLeaseThatIsOverCanNotBeRevived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		l := f.lease(t, "me", "sandbox", time.Second)
+		time.Sleep(time.Second) // at the very moment at which the timer fires
+		if err := l.Renew(time.Hour); err != nil {
+			require.ErrorIs(t, err, control.ErrNoLease)
+		}
+		synctest.Wait()
+		require.Empty(t, f.on())
+	})
+}
+
+func TestRenewedJustInTimeLivesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		l := f.lease(t, "me", "sandbox", time.Second)
+		for range 100 {
+			time.Sleep(time.Second - 1)
+			require.NoError(t, l.Renew(time.Second))
+		}
+		require.Equal(t, "sandbox", f.on())
+		sleep(time.Second)
+		require.Empty(t, f.on())
+	})
+}
+
+func TestCallbackMayCallTheController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var f *fixture
+		var calls []string
+		f = newFixture(t, control.OnChange(func(change control.Change) {
+			calls = append(calls, change.Kind)
+			if f == nil {
+				return
+			}
+			f.State()
+			switch change.Kind {
+			case wire.KindExpiry:
+				f.lease(t, "callback", "verify", time.Minute)
+				assert.NoError(t, f.SetBaseline(baseline("step")))
+			case wire.KindLease:
+				if change.Who == "callback" {
+					assert.NoError(t, f.Close())
+				}
+			}
+		}))
+		f.lease(t, "me", "sandbox", time.Minute)
+		sleep(time.Minute)
+		require.Equal(t, []string{"baseline", "lease", "expiry", "lease", "baseline", "close"}, calls)
+		require.Equal(t, "step", f.on())
+	})
+}
+
+func TestLeasesOfManyGoroutines(t *testing.T) {
+	f := newFixture(t)
+	var owners sync.WaitGroup
+	for i := range 16 {
+		owners.Go(func() {
+			for range 50 {
+				l, err := f.Lease(control.LeaseRequest{Owner: fmt.Sprint(i), Spec: "sandbox", TTL: time.Duration(1+i%3) * time.Millisecond})
+				if assert.NoError(t, err) && i%2 == 0 {
+					_ = l.Release() // unless it has ended already
+				}
+			}
+		})
+	}
+	owners.Wait()
+	require.Eventually(t, func() bool { return f.gate.Load() == 0 && len(f.State().Leases) == 0 }, time.Minute, time.Millisecond)
+}

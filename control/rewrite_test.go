@@ -1,0 +1,5 @@
+package control_test
+
+const rewriterEnv = "X"
+
+func rewrite(string) {}
