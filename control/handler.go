@@ -88,7 +88,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	to := url.URL{Path: cmp.Or(below, "/")}
-	if clean := path.Clean(to.Path); !ok || clean != to.Path {
+	if clean := path.Clean("/" + to.Path); !ok || clean != to.Path {
 		notFound(w, r)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -23,6 +24,7 @@ type Tab struct {
 
 	mu         sync.Mutex
 	requests   []string
+	statuses   []int64
 	complaints []string
 }
 
@@ -43,6 +45,8 @@ func (t *Tab) see(event any) {
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
 		t.requests = append(t.requests, e.Request.Method+" "+e.Request.URL)
+	case *network.EventResponseReceived:
+		t.statuses = append(t.statuses, e.Response.Status)
 	case *runtime.EventExceptionThrown:
 		t.complaints = append(t.complaints, "exception: "+e.ExceptionDetails.Text)
 	case *runtime.EventConsoleAPICalled:
@@ -57,6 +61,19 @@ func (t *Tab) Requests() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.requests)
+}
+
+// Answers returns how many of the answers had this status.
+func (t *Tab) Answers(status int64) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := 0
+	for _, s := range t.statuses {
+		if s == status {
+			n++
+		}
+	}
+	return n
 }
 
 // Hosts returns the hosts that the tab has asked, each once.
@@ -79,14 +96,21 @@ func (t *Tab) Complaints() []string {
 	return slices.Clone(t.complaints)
 }
 
+// Patience is how long an action, or a wait for what should take a moment, may take.
+const Patience = 20 * time.Second
+
 // Do does some actions in the tab.
 func (t *Tab) Do(actions ...chromedp.Action[chromedp.Void]) error {
-	return chromedp.Do(t.ctx, actions...)
+	ctx, cancel := context.WithTimeout(t.ctx, Patience)
+	defer cancel()
+	return chromedp.Do(ctx, actions...)
 }
 
 // Evaluate returns what a JavaScript expression is in the tab, or the promise of it becomes.
 func Evaluate[T any](t *Tab, expression string) (T, error) {
-	return chromedp.Run(t.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	ctx, cancel := context.WithTimeout(t.ctx, Patience)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
 // Size makes the tab's window so large, in CSS pixels.
