@@ -29,13 +29,14 @@ type options struct {
 	logger        *slog.Logger
 	onChange      []func(Change)
 	meters        metric.MeterProvider
+	settle        time.Duration
 }
 
 // program is who changes something that nobody else is named for.
 const program = "program"
 
 func newOptions(opts []Option) (options, error) {
-	o := options{maxLeases: DefaultMaxLeases, maxTTL: DefaultMaxTTL}
+	o := options{maxLeases: DefaultMaxLeases, maxTTL: DefaultMaxTTL, settle: settleTime}
 	for _, opt := range opts {
 		opt(&o)
 	}

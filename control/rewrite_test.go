@@ -1,5 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package control_test
 
-const rewriterEnv = "X"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
 
-func rewrite(string) {}
+// rewriterEnv names the file that this program rewrites, when it runs as another process of a
+// test.
+const rewriterEnv = "SPANGATE_TEST_REWRITE"
+
+// The specs that the other process writes. What is cut off from one of them, or joined of
+// two, selects something else.
+var rewritten = []string{"job,server,sandbox", "step,verify,agent,model_call", "optimizer,\nrollout,\n http_client", "evaluate"}
+
+// rewrites is how often it does, ending with the last spec.
+const rewrites = 10_000
+
+// rewrite rewrites the file in every way there is, as fast as it can.
+func rewrite(path string) {
+	for i := range rewrites {
+		spec := rewritten[(i+1)*7%len(rewritten)]
+		if i == rewrites-1 {
+			spec = rewritten[len(rewritten)-1]
+		}
+		var err error
+		switch i / 10 % 5 {
+		case 0: // piece by piece
+			err = writePieces(path, spec+"\n")
+		case 1:
+			err = os.WriteFile(path, []byte(spec+"\r\n"), 0o644)
+		case 2: // piece by piece, and never whole by itself
+			err = writePieces(path, spec)
+		case 3:
+			if err = os.Remove(path); err == nil {
+				err = writePieces(path, "\ufeff"+spec+"\n")
+			}
+		case 4:
+			next := filepath.Join(filepath.Dir(path), "next")
+			if err = os.WriteFile(next, []byte(spec+"\n"), 0o644); err == nil {
+				err = os.Rename(next, path)
+			}
+		}
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+}
+
+func writePieces(path, text string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for len(text) > 0 {
+		n := min(6, len(text))
+		if _, err := f.WriteString(text[:n]); err != nil {
+			return err
+		}
+		text = text[n:]
+	}
+	return nil
+}

@@ -70,7 +70,7 @@ func (c *Controller) WatchFile(path string) (*FileWatch, error) {
 	}
 	w.follow()
 	if again := w.look(); again && w.seen.problem == "" {
-		time.Sleep(settleTime)
+		time.Sleep(c.options.settle)
 		w.settle()
 	}
 	go w.run()
@@ -109,7 +109,7 @@ func (w *FileWatch) permit() error {
 // happened for a while.
 func (w *FileWatch) run() {
 	defer w.events.Close()
-	settle := time.NewTimer(settleTime)
+	settle := time.NewTimer(w.c.options.settle)
 	defer settle.Stop()
 	for {
 		select {
@@ -124,13 +124,13 @@ func (w *FileWatch) run() {
 		case <-w.events.Errors: // events were lost, or a directory; the file itself will tell
 		case <-settle.C:
 			if settled := w.settle(); !settled {
-				settle.Reset(settleTime)
+				settle.Reset(w.c.options.settle)
 			}
 			continue
 		}
 		w.follow()
 		if w.look() {
-			settle.Reset(settleTime)
+			settle.Reset(w.c.options.settle)
 		}
 	}
 }
