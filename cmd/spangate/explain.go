@@ -86,9 +86,9 @@ func (e entry) effect() string {
 	case len(e.Changes) > 0:
 		return "+ " + strings.Join(e.Changes, ", ")
 	case e.Exclude:
-		return "nothing: no entry asks for it"
+		return "nothing: it is off anyway"
 	}
-	return "nothing: the entries before it have it"
+	return "nothing: it is on already"
 }
 
 // orQuoted returns text, or for an empty one the quotes that show it.

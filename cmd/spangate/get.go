@@ -97,8 +97,10 @@ func drawState(s *screen, client *endpoint.Client, state *endpoint.State) {
 	for _, p := range state.Presets {
 		rows = append(rows, []string{caret.Shown(p.Name), caret.Shown(p.State), list(shownAll(p.Groups), "nothing")})
 	}
-	s.printf("\n")
-	s.table([]string{"PRESET", "IS", "GROUPS"}, rows)
+	if len(rows) > 0 {
+		s.printf("\n")
+		s.table([]string{"PRESET", "IS", "GROUPS"}, rows)
+	}
 	if len(state.Leases) > 0 {
 		s.printf("\n")
 		drawLeases(s, state.Leases)

@@ -74,8 +74,11 @@ func (h *holder) look(ctx context.Context) (gone bool) {
 			return false
 		}
 	}
-	return time.Until(h.deadline) > 0
+	return time.Until(h.deadline) > latency
 }
+
+// latency is how much later than the process's own this side's deadline may be.
+const latency = time.Second
 
 // release ends the lease. That it has ended already is no error.
 func (h *holder) release() error {
@@ -93,7 +96,7 @@ func (h *holder) release() error {
 func deadline(l wire.Lease) time.Time {
 	d, err := time.ParseDuration(l.Left)
 	if err != nil {
-		d = l.End.Sub(time.Now())
+		d = time.Until(l.End)
 	}
 	return time.Now().Add(d)
 }

@@ -55,7 +55,13 @@ does not renew it. If it is killed, the lease still ends in time.`,
 			if !wait {
 				return nil
 			}
-			return p.hold(cmd.Context(), client, l)
+			if err := p.hold(cmd.Context(), client, l); err != nil {
+				return err
+			}
+			if !t.asJSON {
+				p.showEnd(&l.Lease)
+			}
+			return nil
 		},
 	}
 	t.flags(cmd, "the lease")
@@ -127,7 +133,7 @@ func (p *program) release() *cobra.Command {
 				p.out.json(l.JSON)
 				return nil
 			}
-			p.out.printf("lease %s of %s on %s has ended\n", caret.Shown(l.ID), caret.Shown(l.Owner), orQuoted(caret.Shown(l.Spec)))
+			p.showEnd(&l.Lease)
 			return nil
 		},
 		ValidArgsFunction: t.completeID,
@@ -180,12 +186,16 @@ func (p *program) showLease(l *endpoint.Lease, asJSON bool) {
 		{"groups", list(shownAll(l.Groups), "none")},
 	}
 	if len(l.Withheld) > 0 {
-		rows = append(rows, []string{"withheld", shownList(l.Withheld) + ": the process lets nobody turn them on"})
+		rows = append(rows, []string{"withheld", shownList(l.Withheld) + ", which the process keeps off"})
 	}
 	if len(l.Pending) > 0 {
 		rows = append(rows, []string{"pending", shownList(l.Pending)})
 	}
 	p.out.table(nil, append(rows, []string{"ends", "in " + left(l.Lease)}))
+}
+
+func (p *program) showEnd(l *wire.Lease) {
+	p.out.printf("lease %s of %s on %s has ended\n", caret.Shown(l.ID), caret.Shown(l.Owner), orQuoted(caret.Shown(l.Spec)))
 }
 
 func checkFor(ttl time.Duration) error {

@@ -14,6 +14,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -23,8 +25,20 @@ func main() {
 	// With the signal ignored, a write to a pipe that nobody reads is an error like any
 	// other: a lease that is held is released on the way out.
 	signal.Ignore(syscall.SIGPIPE)
-	// The second signal ends the program as if there were no first.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	context.AfterFunc(ctx, stop)
+	log.SetOutput(io.Discard) // where net/http records what it does not return
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, signals...)
+	go func() {
+		<-caught
+		// From now on the second signal ends the program at once. signal.NotifyContext would
+		// have it caught for a while after ctx is done.
+		signal.Stop(caught)
+		cancel()
+	}()
 	os.Exit(run(ctx, os.Args[1:], newScreen(os.Stdout, os.Environ()), newScreen(os.Stderr, os.Environ())))
 }

@@ -40,6 +40,8 @@ func report(s *screen, err error, asJSON bool) {
 	switch {
 	case errors.As(err, &spec):
 		spec.draw(s)
+	case errors.As(err, &refused) && refused.Body.Code == wire.CodeForbidden:
+		s.printf("A token, if it wants one, is that of %s or --token-file.\n", envToken)
 	case errors.As(err, &refused) && refused.Body.Code == wire.CodeStale && refused.Body.Generation != "":
 		s.printf("The generation is %s now; spangate get shows what has changed.\n", caret.Shown(refused.Body.Generation))
 	}

@@ -74,7 +74,7 @@ func (s *screen) json(v any) {
 // table shows rows under headers, which may be nil. Where it is wider than the terminal, its
 // cells are wrapped.
 func (s *screen) table(headers []string, rows [][]string) {
-	last := 0
+	last := max(len(headers)-1, 0)
 	for _, row := range rows {
 		last = max(last, len(row)-1)
 	}
@@ -95,11 +95,13 @@ func (s *screen) table(headers []string, rows [][]string) {
 	if s.width > 0 && lipgloss.Width(drawn) > s.width {
 		drawn = t.Width(s.width).String()
 	}
-	s.printf("%s\n", trailingSpace.ReplaceAllString(drawn, "$1"))
+	s.printf("%s\n", trailingSpace.ReplaceAllStringFunc(drawn, func(end string) string {
+		return strings.ReplaceAll(end, " ", "")
+	}))
 }
 
-// trailingSpace may have the end of a style behind it.
-var trailingSpace = regexp.MustCompile(`(?m) +((?:\x1b\[[0-9;]*m)*)$`)
+// trailingSpace has the beginnings and ends of styles in it.
+var trailingSpace = regexp.MustCompile(`(?m)(?: |\x1b\[[0-9;]*m)+$`)
 
 // plural is as in 1 group, 2 groups.
 func plural(n int, what string) string {

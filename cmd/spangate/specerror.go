@@ -27,15 +27,19 @@ func (e *specError) Unwrap() error { return e.err }
 
 // Error is what there is to say on one line; draw says the rest.
 func (e *specError) Error() string {
-	first := e.unknown[0]
-	what := fmt.Sprintf("%s has no %q, at byte %d of the spec", e.reader, shorten(first.Name), first.Offset)
-	if first.Name == "" {
-		what = fmt.Sprintf("no name after the '-' at byte %d of the spec", first.Offset-1)
+	const most = 3
+	var lacks []string
+	for _, u := range e.unknown[:min(len(e.unknown), most)] {
+		if u.Name == "" {
+			lacks = append(lacks, fmt.Sprintf("no name behind the '-' at byte %d", u.Offset-1))
+			continue
+		}
+		lacks = append(lacks, fmt.Sprintf("no %q, at byte %d of the spec", shorten(u.Name), u.Offset))
 	}
-	if more := len(e.unknown) - 1; more > 0 {
-		what += fmt.Sprintf(", nor %d more", more)
+	if more := len(e.unknown) - most; more > 0 {
+		lacks = append(lacks, fmt.Sprintf("%d more", more))
 	}
-	return what
+	return e.reader + " has " + strings.Join(lacks, "; ")
 }
 
 // offline explains a spec that a catalog refuses.

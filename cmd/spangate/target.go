@@ -149,7 +149,7 @@ func (t *target) completeID(cmd *cobra.Command, args []string, _ string) ([]cobr
 	var ids []cobra.Completion
 	if state := t.stateNow(cmd.Context()); state != nil && len(args) == 0 {
 		for _, l := range state.Leases {
-			ids = append(ids, cobra.CompletionWithDesc(caret.Shown(l.ID), caret.Shown(fmt.Sprintf("%s of %s, %s left", l.Spec, l.Owner, l.Left))))
+			ids = append(ids, cobra.CompletionWithDesc(caret.Shown(l.ID), caret.Shown(fmt.Sprintf("%s of %s, %s left", l.Spec, l.Owner, left(l)))))
 		}
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"syscall"
 	"time"
 
@@ -25,7 +26,10 @@ type Unreachable struct {
 	Err error
 }
 
-func (e *Unreachable) Error() string { return fmt.Sprintf("cannot reach %s: %v", e.URL, e.Err) }
+func (e *Unreachable) Error() string {
+	return fmt.Sprintf("cannot reach %s: %s", e.URL, caret.Shown(e.Err.Error()))
+}
+
 func (e *Unreachable) Unwrap() error { return e.Err }
 
 // Stranger is an answer that the endpoint does not give: something else is at its URL.
@@ -47,7 +51,7 @@ type Refusal struct {
 }
 
 func (e *Refusal) Error() string {
-	return fmt.Sprintf("%s refuses: %s", e.URL, caret.Shown(e.Body.Message))
+	return fmt.Sprintf("%s refuses: %s", e.URL, caret.Shown(strings.TrimPrefix(e.Body.Message, "spangate/control: ")))
 }
 
 // unreachable explains err in the words of whoever wonders why.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// The test binary is the command as well, under the name of spangate on the path, so that the
+// race detector watches every process.
+func TestMain(m *testing.M) {
+	testscript.Main(leakless{m}, map[string]func(){"spangate": main})
+}
+
+// leakless fails tests that leave a goroutine.
+type leakless struct{ *testing.M }
+
+func (m leakless) Run() int {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	// A program with the race detector sleeps a second before it exits; hundreds run here.
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
+	for _, name := range []string{envURL, envToken, "NO_COLOR", "CLICOLOR_FORCE", "http_proxy", "HTTP_PROXY"} {
+		os.Unsetenv(name)
+	}
+	code := m.M.Run()
+	http.DefaultClient.CloseIdleConnections()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// command is the command with these arguments, as a process of its own.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return exec.CommandContext(ctx, "spangate", args...)
+}
+
+// ended runs the command to its end.
+func ended(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	cmd := command(t, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/control"
+)
+
+var update = flag.Bool("update", false, "write what the scripts of testdata compare with anew")
+
+// TestScripts runs the scripts of testdata, which read as a specification. Besides the
+// commands of testscript they have
+//
+//	process [OPTION=VALUE…]   a process begins, and SPANGATE_URL is its endpoint; options are
+//	                          token, readonly, deny, ceiling, leases (how many there may be)
+//	restart                   it ends, and another one begins at the same address
+//	end                       it ends
+//	gate SPEC                 its gate shows just these groups, now or soon
+//	polled N                  N commands that watch it have seen it as it is now
+//	library                   a library registers, with the group query
+//	code N COMMAND…           the command ends with this exit code
+//	json stdout|stderr        what the command wrote is JSON, whole or line by line
+//	grab NAME PATTERN         NAME is what PATTERN has in parentheses, in what was written
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Setup: func(env *testscript.Env) error {
+			r := &running{}
+			env.Values[key{}] = r
+			env.Defer(r.end)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"process": onProcess(func(ts *testscript.TestScript, r *running, args []string) {
+				r.end()
+				r.args = args
+				r.begin(ts, "")
+			}),
+			"restart": onProcess(func(ts *testscript.TestScript, r *running, _ []string) {
+				r.end()
+				r.begin(ts, r.address)
+			}),
+			"end": onProcess(func(_ *testscript.TestScript, r *running, _ []string) { r.end() }),
+			"gate": onProcess(func(ts *testscript.TestScript, r *running, args []string) {
+				if !r.shows(args[0]) {
+					ts.Fatalf("the gate shows %q", r.on())
+				}
+			}),
+			"polled": onProcess(func(ts *testscript.TestScript, r *running, args []string) {
+				n, err := strconv.Atoi(args[0])
+				ts.Check(err)
+				if !r.polled(n) {
+					ts.Fatalf("nobody asks")
+				}
+			}),
+			"library": onProcess(func(ts *testscript.TestScript, r *running, _ []string) {
+				ts.Check(r.registry.Register(library, new(spangate.Gate)))
+			}),
+			"code": codeCommand,
+			"json": jsonCommand,
+			"grab": grabCommand,
+		},
+	})
+}
+
+var library = spangate.MustCatalog("mydb", []spangate.Group{{Name: "query", Bit: 1, Doc: "one query"}}, nil)
+
+// running is the process of a script. Its zero value is none.
+type running struct {
+	*process
+	args  []string
+	ended bool
+}
+
+// key is that of a script's *running among its values.
+type key struct{}
+
+func onProcess(do func(*testscript.TestScript, *running, []string)) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, _ bool, args []string) { do(ts, ts.Value(key{}).(*running), args) }
+}
+
+func (r *running) begin(ts *testscript.TestScript, address string) {
+	endpoint := []control.HandlerOption{control.Authorize(control.Anyone())}
+	var options []control.Option
+	for _, arg := range r.args {
+		name, value, _ := strings.Cut(arg, "=")
+		switch name {
+		case "token":
+			endpoint = []control.HandlerOption{control.Authorize(control.BearerToken(value))}
+		case "readonly":
+			endpoint = nil
+		case "deny":
+			options = append(options, control.Deny(value))
+		case "ceiling":
+			options = append(options, control.Ceiling(value))
+		case "leases":
+			n, err := strconv.Atoi(value)
+			ts.Check(err)
+			options = append(options, control.MaxLeases(n))
+		default:
+			ts.Fatalf("process has no option %q", name)
+		}
+	}
+	p, err := newProcess(address, endpoint, options...)
+	ts.Check(err)
+	r.process, r.ended = p, false
+	ts.Setenv(envURL, p.url())
+}
+
+func (r *running) end() {
+	if r.process != nil && !r.ended {
+		r.ended = true
+		if err := r.close(); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func codeCommand(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, not %d", got, want)
+	}
+}
+
+func jsonCommand(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	for n := 0; ; n++ {
+		var v any
+		err := d.Decode(&v)
+		if errors.Is(err, io.EOF) && n > 0 {
+			return
+		}
+		ts.Check(err)
+	}
+}
+
+func grabCommand(ts *testscript.TestScript, _ bool, args []string) {
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if found == nil {
+		ts.Fatalf("nothing matches %s", args[1])
+	}
+	ts.Setenv(args[0], found[1])
+}
