@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,7 +78,7 @@ func drawState(s *screen, client *endpoint.Client, state *endpoint.State) {
 		}
 		var namespaces, docs []string
 		for _, m := range g.Members {
-			namespaces = append(namespaces, fmt.Sprintf("%s %d", caret.Shown(m.Namespace), m.Bit))
+			namespaces = append(namespaces, caret.Shown(m.Namespace))
 			if doc := caret.Shown(m.Doc); doc != "" && !slices.Contains(docs, doc) {
 				docs = append(docs, doc)
 			}
@@ -90,7 +89,7 @@ func drawState(s *screen, client *endpoint.Client, state *endpoint.State) {
 	if len(rows) == 0 {
 		s.printf("No library has registered a group.\n")
 	} else {
-		s.table([]string{"GROUP", "IS", "BECAUSE OF", "NAMESPACE, BIT", "SPANS"}, rows)
+		s.table([]string{"GROUP", "IS", "BECAUSE OF", "NAMESPACE", "SPANS"}, rows)
 	}
 
 	rows = [][]string{}

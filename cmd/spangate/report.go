@@ -19,6 +19,8 @@ const (
 	codeUnreachable = "unreachable"
 	codeInterrupted = "interrupted"
 	codeGone        = "gone"
+	codeGap         = "gap"  // watch may have missed changes
+	codeBack        = "back" // watch can reach the process again
 	codeFailed      = "failed"
 )
 

@@ -20,6 +20,7 @@ type specError struct {
 	spec, reader string
 	unknown      []wire.UnknownName
 	valid        []string
+	mayWait      bool // names that are unknown may be kept until somebody knows them
 	err          error
 }
 
@@ -61,7 +62,7 @@ func online(err error, spec string) error {
 	if !errors.As(err, &refused) || len(refused.Body.Unknown) == 0 {
 		return err
 	}
-	return &specError{spec: spec, reader: refused.URL, unknown: refused.Body.Unknown, valid: refused.Body.Valid, err: err}
+	return &specError{spec: spec, reader: refused.URL, unknown: refused.Body.Unknown, valid: refused.Body.Valid, mayWait: true, err: err}
 }
 
 // draw shows the spec with carets under what is unknown, what may have been meant, and what
@@ -96,6 +97,9 @@ func (e *specError) draw(s *screen) {
 	rows = [][]string{{"known", e.known()}}
 	if better, ok := e.corrected(); ok {
 		rows = append(rows, []string{"try", better})
+	}
+	if e.mayWait {
+		rows = append(rows, []string{"or", "--allow-pending, if its library is yet to register"})
 	}
 	s.table(nil, rows)
 }

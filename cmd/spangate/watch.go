@@ -111,7 +111,7 @@ func (w *watcher) show(state *endpoint.State) {
 		}
 	}
 	if len(fresh) == len(state.Changes) && len(fresh) > 0 {
-		w.err.printf("%s\n", amber.Render("spangate: the process has begun anew, or more has changed than it remembers; what it remembers:"))
+		w.say(codeGap, "the process has begun anew, or more has changed than it remembers; what it remembers:")
 	}
 	w.remember(state)
 	for _, c := range slices.Backward(fresh) {
@@ -155,7 +155,7 @@ func (w *watcher) line(c wire.Change) {
 func (w *watcher) complain(err error) {
 	if w.trouble != err.Error() {
 		w.trouble = err.Error()
-		w.err.printf("%s %s; trying again\n", amber.Render("spangate:"), w.trouble)
+		w.say(codeOf(err), w.trouble+"; trying again")
 	}
 }
 
@@ -163,6 +163,15 @@ func (w *watcher) complain(err error) {
 func (w *watcher) relax() {
 	if w.trouble != "" {
 		w.trouble = ""
-		w.err.printf("%s %s answers again\n", amber.Render("spangate:"), w.client.URL)
+		w.say(codeBack, w.client.URL.String()+" answers again")
 	}
+}
+
+// say says on the side what is no change.
+func (w *watcher) say(code, message string) {
+	if w.asJSON {
+		w.err.json(wire.Error{Code: code, Message: message})
+		return
+	}
+	w.err.printf("%s %s\n", amber.Render("spangate:"), message)
 }
