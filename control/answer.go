@@ -66,7 +66,7 @@ func (h *handler) fail(w http.ResponseWriter, err error) {
 		status, e.Code = http.StatusGone, wire.CodeClosed
 	case errors.Is(err, errStale):
 		status, e.Code = http.StatusPreconditionFailed, wire.CodeStale
-		e.Generation = h.c.State().Generation
+		e.Generation = h.c.generation()
 		e.Message = "the state is no longer of the generation in If-Match; get it again, and decide again"
 	}
 	refuse(w, status, e)

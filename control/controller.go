@@ -137,6 +137,9 @@ func (c *Controller) tag(generation uint64) string {
 	return c.instance + "-" + strconv.FormatUint(generation, 10)
 }
 
+// generation returns the one that State shows.
+func (c *Controller) generation() string { return c.tag(c.view.Load().state.Generation()) }
+
 // Close ends every lease, so that the baseline is on, and every [FileWatch] of c. c changes
 // nothing from then on: its changes are refused with [ErrClosed], its State stays as it is,
 // and the registry keeps the baseline until somebody sets something else. Close waits for

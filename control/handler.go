@@ -125,20 +125,18 @@ func notFound(w http.ResponseWriter, _ *http.Request) {
 
 // show answers with the state: a page for who prefers one, JSON otherwise.
 func (h *handler) show(w http.ResponseWriter, r *http.Request) {
-	state := h.state()
 	w.Header().Add("Vary", "Accept")
 	if prefersHTML(r.Header) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_ = page.Write(w, state) // who went away needs no answer
+		_ = page.Write(w, h.state()) // who went away needs no answer
 		return
 	}
-	tag := quote(state.Generation)
-	w.Header().Set("ETag", tag)
-	if matches(r.Header["If-None-Match"], tag, weakly) {
+	if tag := quote(h.c.generation()); matches(r.Header["If-None-Match"], tag, weakly) {
+		w.Header().Set("ETag", tag)
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	answer(w, http.StatusOK, state)
+	_ = h.answerState(w)
 }
 
 // file answers with a file that the page loads.

@@ -32,7 +32,7 @@ func rewrite(path string) {
 			err = writePieces(path, spec+"\n")
 		case 1:
 			err = os.WriteFile(path, []byte(spec+"\r\n"), 0o644)
-		case 2: // piece by piece, and never whole by itself
+		case 2: // piece by piece, and in the end not whole by itself
 			err = writePieces(path, spec)
 		case 3:
 			if err = os.Remove(path); err == nil {

@@ -147,7 +147,7 @@ func (sel *selector) lease(l *lease, now time.Time) wire.Lease {
 	shownAs := wire.Lease{
 		ID: l.id, Owner: l.owner, Spec: l.spec, AllowPending: l.allowPending, Why: l.why,
 		Groups: slices.Clone(s.groups), Withheld: []string{}, Pending: slices.Clone(s.pending),
-		Start: shown(now.Add(l.start.Sub(now))), End: shown(now).Add(left), Left: left.String(),
+		Start: shown(l.start), End: shown(now).Add(left), Left: left.String(),
 	}
 	for _, name := range s.groups {
 		if sel.withheld(name) {

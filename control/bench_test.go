@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/control"
+	"github.com/spangate/spangate/control/wire"
+)
+
+// held returns a controller with n leases, of as many specs as distinct says.
+func held(b *testing.B, n, distinct int) *fixture {
+	f := newFixture(b, control.Start(baseline("job")), control.MaxLeases(n+1))
+	for i := range n {
+		f.lease(b, fmt.Sprint("owner", i), spangate.Gym.Format(spangate.Mask(i%distinct)), time.Hour)
+	}
+	f.changes.take()
+	return f
+}
+
+// A change is a lease that comes and goes, so each iteration is two. The specs of a fleet's
+// leases are few; that every lease has one of its own is the worst there is.
+func BenchmarkChangeAmongLeases(b *testing.B) {
+	for _, c := range []struct{ leases, specs int }{{0, 1}, {100, 10}, {10_000, 10}, {10_000, 10_000}} {
+		b.Run(fmt.Sprintf("leases=%d/specs=%d", c.leases, c.specs), func(b *testing.B) {
+			f := held(b, c.leases, c.specs)
+			b.ReportAllocs()
+			for b.Loop() {
+				require.NoError(b, f.lease(b, "me", "sandbox", time.Minute).Release())
+				f.changes.take()
+			}
+		})
+	}
+}
+
+// BenchmarkExpiry has thousands of leases end in the course of a second or so, among as many
+// that do not, and reports how long after its time each was off: the median, the 99th
+// hundredth and the worst. It measures the timer of this machine too, so it is for reading
+// and not for failing.
+func BenchmarkExpiry(b *testing.B) {
+	const n = 5_000
+	for range b.N {
+		var mu sync.Mutex
+		var ends []time.Time
+		var late []time.Duration
+		f := newFixture(b, control.MaxLeases(2*n), control.OnChange(func(change control.Change) {
+			now := time.Now()
+			mu.Lock()
+			defer mu.Unlock()
+			for len(late) < len(ends) && change.Kind == wire.KindExpiry && !now.Before(ends[len(late)]) {
+				late = append(late, now.Sub(ends[len(late)]))
+			}
+		}))
+		for i := range n {
+			f.lease(b, "keeps", "job", time.Hour)
+			// The first ends after all have been granted.
+			ttl := 2*time.Second + time.Duration(i)*200*time.Microsecond
+			mu.Lock()
+			ends = append(ends, time.Now().Add(ttl))
+			mu.Unlock()
+			f.lease(b, "ends", "sandbox", ttl)
+		}
+		for len(f.State().Leases) > n {
+			time.Sleep(100 * time.Millisecond)
+		}
+		mu.Lock()
+		require.Len(b, late, n)
+		slices.Sort(late)
+		b.ReportMetric(float64(late[n/2].Microseconds())/1000, "ms-median")
+		b.ReportMetric(float64(late[n*99/100].Microseconds())/1000, "ms-p99")
+		b.ReportMetric(float64(late[n-1].Microseconds())/1000, "ms-worst")
+		mu.Unlock()
+		b.ReportMetric(0, "ns/op") // the time that it takes is that of the leases
+	}
+}
+
+func BenchmarkState(b *testing.B) {
+	for _, n := range []int{0, 100, 10_000} {
+		b.Run(fmt.Sprintf("leases=%d", n), func(b *testing.B) {
+			f := held(b, n, 10)
+			b.ReportAllocs()
+			for b.Loop() {
+				f.State()
+			}
+		})
+	}
+}
+
+// BenchmarkNotModified is what a page that follows the state costs while nothing changes.
+func BenchmarkNotModified(b *testing.B) {
+	f := held(b, 100, 10)
+	h := control.Handler(f.Controller)
+	r := httptest.NewRequest("GET", "/", nil)
+	r.Header.Set("If-None-Match", `"`+f.State().Generation+`"`)
+	b.ReportAllocs()
+	for b.Loop() {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != 304 {
+			b.Fatal(w.Code)
+		}
+	}
+}
