@@ -34,6 +34,7 @@ type collector struct {
 
 	mu    sync.Mutex
 	spans []Span
+	bytes int
 }
 
 func startCollector(address string) (*collector, error) {
@@ -53,11 +54,17 @@ func (c *collector) stop() error { return c.server.Close() }
 
 // take returns the spans received since it was last called.
 func (c *collector) take() []Span {
+	spans, _ := c.takeAll()
+	return spans
+}
+
+// takeAll returns as well how long the exports were that brought them, uncompressed.
+func (c *collector) takeAll() (spans []Span, bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	spans := c.spans
-	c.spans = nil
-	return spans
+	spans, bytes = c.spans, c.bytes
+	c.spans, c.bytes = nil, 0
+	return spans, bytes
 }
 
 // encoding is one of OTLP/HTTP's two. An answer has that of its request.
@@ -91,7 +98,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, enc, err)
 		return
 	}
-	c.keep(request.Traces())
+	c.keep(request.Traces(), len(body))
 	if text, err := enc.encode(ptraceotlp.NewExportResponse()); err == nil {
 		w.Write(text)
 	}
@@ -128,9 +135,10 @@ func refuse(w http.ResponseWriter, enc encoding, err error) {
 	w.Write(text)
 }
 
-func (c *collector) keep(traces ptrace.Traces) {
+func (c *collector) keep(traces ptrace.Traces, bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.bytes += bytes
 	for _, ofResource := range traces.ResourceSpans().All() {
 		for _, ofScope := range ofResource.ScopeSpans().All() {
 			for _, s := range ofScope.Spans().All() {

@@ -112,8 +112,9 @@ func (d *driver) batch(ctx context.Context, c *collector, steps []step) (Run, []
 	if c == nil {
 		return r, nil, nil
 	}
-	spans := c.take()
+	spans, bytes := c.takeAll()
 	r.Received = count(spans, rollouts)
+	r.Received.Bytes = bytes
 	return r, spans, nil
 }
 

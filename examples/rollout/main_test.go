@@ -125,6 +125,7 @@ func TestEachSpecYieldsTheSpansOfItsGroupsAndOneTraceARollout(t *testing.T) {
 			assert.Equal(t, traces, run.Received.Traces)
 			assert.Equal(t, traces, run.Received.Roots)
 			assert.Zero(t, run.Received.Orphans)
+			assert.Equal(t, spans > 0, run.Received.Bytes > 100*spans, "a span takes more than a hundred bytes")
 			assert.True(t, run.Received.OneTraceEach)
 			assert.Equal(t, spans, sum(run.Received.ByName))
 			assert.Equal(t, spans, sum(run.Received.ByProcess))

@@ -46,6 +46,7 @@ type Rollout struct {
 // Received is the spans of one job, counted.
 type Received struct {
 	Spans  int `json:"spans"`
+	Bytes  int `json:"bytes"` // of the exports, as OTLP in protobuf and uncompressed
 	Traces int `json:"traces"`
 	// Roots have no parent; there can be several in a trace. Orphans have one that is not
 	// among the spans, which means a broken trace.
