@@ -59,6 +59,7 @@ func newRoot(p *program) *cobra.Command {
 	}
 	add(groupOffline, p.explain(), p.groups(), p.presets())
 	add(groupProcess, p.get(), p.watch(), p.set(), p.reset(), p.lease(), p.extend(), p.release(), p.leases())
+	completeAfterCommas(root)
 	return root
 }
 
