@@ -25,10 +25,6 @@ const maxChanges = 32
 
 // see is called in every change of the registry, by whomever, with its lock held.
 func (c *Controller) see(old, now registry.State) (after func()) {
-	last := c.view.Load()
-	if last == nil {
-		last = &view{enabled: old.Enabled()}
-	}
 	why := c.cause
 	if c.cause = nil; why == nil {
 		why = fromOutside(old, now)
@@ -37,9 +33,10 @@ func (c *Controller) see(old, now registry.State) (after func()) {
 		Generation: c.tag(now.Generation()),
 		Time:       time.Now().UTC().Truncate(time.Millisecond),
 		Kind:       why.kind, Who: why.who, Why: why.why,
-		Old: last.enabled, New: now.Enabled(),
+		Old: old.Enabled(), New: now.Enabled(),
 	}
-	recent := last.changes[:min(len(last.changes), maxChanges-1)]
+	recent := c.view.Load().changes
+	recent = recent[:min(len(recent), maxChanges-1)]
 	c.view.Store(&view{
 		state: now, wanted: c.wanted, enabled: change.New,
 		changes: slices.Concat([]Change{change}, recent),

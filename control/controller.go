@@ -85,19 +85,16 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 		byID:     make(map[string]*lease),
 		specs:    make(map[string]int),
 	}
+	now := r.State()
+	c.view.Store(&view{state: now, enabled: now.Enabled()})
+	if err := c.metrics.observe(c); err != nil {
+		return nil, err
+	}
 	c.unsee = r.Observe(c.see)
-	err = c.update(author{}, func(time.Time) (cause, error) {
+	return c, c.update(author{}, func(time.Time) (cause, error) {
 		c.wanted = wanted{baseline: o.start, startup: o.start, deny: o.deny, ceiling: o.ceiling}
 		return cause{wire.KindBaseline, o.start.Who, o.start.Why}, nil
 	})
-	if err == nil {
-		err = c.metrics.observe(c)
-	}
-	if err != nil {
-		c.unsee()
-		return nil, err
-	}
-	return c, nil
 }
 
 // update makes one change. change checks what is asked for, and if nothing is wrong with it

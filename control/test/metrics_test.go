@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.uber.org/goleak"
+
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/control"
+	"github.com/spangate/spangate/registry"
+)
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	goleak.VerifyTestMain(m)
+}
+
+// collect returns the points of each metric, by the value of their attribute.
+func collect(t *testing.T, reader *sdkmetric.ManualReader) map[string]map[string]int64 {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(context.Background(), &all))
+	got := map[string]map[string]int64{}
+	for _, scope := range all.ScopeMetrics {
+		require.Equal(t, "github.com/spangate/spangate/control", scope.Scope.Name)
+		for _, m := range scope.Metrics {
+			require.NotEmpty(t, m.Description)
+			var points []metricdata.DataPoint[int64]
+			switch data := m.Data.(type) {
+			case metricdata.Gauge[int64]:
+				points = data.DataPoints
+			case metricdata.Sum[int64]:
+				require.True(t, data.IsMonotonic)
+				points = data.DataPoints
+			default:
+				t.Fatalf("%s is a %T", m.Name, data)
+			}
+			got[m.Name] = map[string]int64{}
+			for _, p := range points {
+				key := ""
+				for _, name := range []attribute.Key{"spangate.group", "spangate.change.kind"} {
+					if v, ok := p.Attributes.Value(name); ok {
+						key = v.AsString()
+					}
+				}
+				got[m.Name][key] = p.Value
+			}
+		}
+	}
+	return got
+}
+
+func TestMetricsShowWhatIsOnAndWhatChanges(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
+	defer func() { require.NoError(t, provider.Shutdown(context.Background())) }()
+	r := registry.New()
+	var gate spangate.Gate
+	require.NoError(t, r.Register(spangate.Lens, &gate))
+	c, err := control.New(r, control.Metrics(provider), control.Start(control.Baseline{Spec: "job"}))
+	require.NoError(t, err)
+
+	got := collect(t, reader)
+	require.Len(t, got["spangate.group.on"], 8)
+	require.Equal(t, int64(1), got["spangate.group.on"]["job"])
+	require.Equal(t, int64(0), got["spangate.group.on"]["step"])
+	require.Equal(t, map[string]int64{"": 0}, got["spangate.leases"])
+	require.Equal(t, map[string]int64{"baseline": 1}, got["spangate.changes"])
+
+	_, err = c.Lease(control.LeaseRequest{Owner: "me", Spec: "step", TTL: time.Hour})
+	require.NoError(t, err)
+	require.NoError(t, c.SetLimits(control.Limits{Deny: "job"}))
+	require.NoError(t, r.Register(spangate.MustCatalog("late", []spangate.Group{{Name: "late", Bit: 1}}, nil), new(spangate.Gate)))
+	got = collect(t, reader)
+	require.Len(t, got["spangate.group.on"], 9)
+	require.Equal(t, int64(0), got["spangate.group.on"]["job"])
+	require.Equal(t, int64(1), got["spangate.group.on"]["step"])
+	require.Equal(t, map[string]int64{"": 1}, got["spangate.leases"])
+	require.Equal(t, map[string]int64{"baseline": 1, "lease": 1, "limits": 1, "namespaces": 1}, got["spangate.changes"])
+
+	require.NoError(t, c.Close())
+	got = collect(t, reader)
+	require.Empty(t, got["spangate.group.on"], "a closed controller says nothing more")
+	require.Empty(t, got["spangate.leases"])
+	require.Equal(t, int64(1), got["spangate.changes"]["close"])
+}
+
+func TestMeterThatFailsIsAnErrorOfNew(t *testing.T) {
+	for _, p := range []metric.MeterProvider{failing{}, failing{callback: true}} {
+		r := registry.New()
+		r.SetSpec("job")
+		_, err := control.New(r, control.Metrics(p))
+		require.ErrorIs(t, err, errMeter)
+		require.False(t, r.State().Planned(), "nobody controls it")
+	}
+}
+
+var errMeter = errors.New("no instruments today")
+
+// failing is a meter provider whose meter makes no counter, or registers no callback.
+type failing struct {
+	noop.MeterProvider
+	callback bool
+}
+
+func (f failing) Meter(string, ...metric.MeterOption) metric.Meter {
+	return failingMeter{callback: f.callback}
+}
+
+type failingMeter struct {
+	noop.Meter
+	callback bool
+}
+
+func (m failingMeter) Int64Counter(string, ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+	if m.callback {
+		return noop.Int64Counter{}, nil
+	}
+	return noop.Int64Counter{}, errMeter
+}
+
+func (m failingMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
+	return nil, errMeter
+}
