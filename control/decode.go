@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/internal/spec"
 )
 
 // maxBody is the length in bytes of the longest body that is read.
@@ -56,10 +57,10 @@ func decode(w http.ResponseWriter, r *http.Request, known ...string) (*fields, e
 	case typeForm:
 		parse = parseForm
 	default:
-		return nil, unsupported(fmt.Sprintf("content type %q", clip(mediaType)))
+		return nil, unsupported(fmt.Sprintf("content type %q", spec.Head(mediaType)))
 	}
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, unsupported(fmt.Sprintf("content encoding %q", clip(coding)))
+		return nil, unsupported(fmt.Sprintf("content encoding %q", spec.Head(coding)))
 	}
 
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -181,7 +182,7 @@ func (f *fields) duration(name string) time.Duration {
 	}
 	d, err := time.ParseDuration(strings.TrimSpace(s))
 	if err != nil {
-		f.fail(badField(wire.CodeBadField, name, fmt.Sprintf("%q is no duration such as 5m or 1h30m", clip(s))))
+		f.fail(badField(wire.CodeBadField, name, fmt.Sprintf("%q is no duration such as 5m or 1h30m", spec.Head(s))))
 	}
 	return d
 }
@@ -205,5 +206,5 @@ func malformed(offset int, format string, args ...any) error {
 
 func badField(code, name, what string) error {
 	return &badRequest{http.StatusBadRequest, wire.Error{
-		Code: code, Field: clip(name), Message: fmt.Sprintf("field %q: %s", clip(name), what)}}
+		Code: code, Field: spec.Head(name), Message: fmt.Sprintf("field %q: %s", spec.Head(name), what)}}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/spangate/spangate/internal/spec"
 )
 
 // The reasons for which a change is refused. A spec that is refused is a
@@ -52,7 +54,7 @@ var _ error = (*Error)(nil)
 func (e *Error) Error() string {
 	s := "spangate/control: " + e.Op
 	if e.Input != "" {
-		s += " " + strconv.Quote(clip(e.Input))
+		s += " " + strconv.Quote(spec.Head(e.Input))
 	}
 	return s + ": " + e.Err.Error()
 }
@@ -63,15 +65,4 @@ func (e *Error) Unwrap() error { return e.Err }
 // because returns reason, explained.
 func because(reason error, format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{reason}, args...)...)
-}
-
-// maxQuoted is how many bytes of an input a message repeats.
-const maxQuoted = 256
-
-// clip returns s, or the beginning of a long s.
-func clip(s string) string {
-	if len(s) <= maxQuoted+len("…") {
-		return s
-	}
-	return s[:maxQuoted] + "…"
 }

@@ -111,7 +111,7 @@ func checkFile(s string) string {
 	for e := range spec.Entries(s) {
 		blank = false
 		if !validName(e.Name) {
-			return fmt.Sprintf("%q can't be a name; a comma stands between two", clip(e.Name))
+			return fmt.Sprintf("%q can't be a name; a comma stands between two", spec.Head(e.Name))
 		}
 	}
 	if blank {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spangate/spangate/control/page"
 	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/internal/spec"
 )
 
 // HandlerOption is an option of [Handler].
@@ -32,7 +33,7 @@ func Prefix(path string) HandlerOption {
 // CrossOrigin puts p in place of the [http.CrossOriginProtection] that lets no browser
 // change anything for another site; p may trust some.
 func CrossOrigin(p *http.CrossOriginProtection) HandlerOption {
-	return func(h *handler) { h.crossOrigin = p }
+	return func(h *handler) { h.crossOrigin = cmp.Or(p, h.crossOrigin) }
 }
 
 // Handler returns the endpoint of c, to be mounted anywhere; the doc of this package has its
@@ -175,6 +176,10 @@ func (h *handler) changing(do func(http.ResponseWriter, *http.Request, author) e
 			refuse(w, http.StatusForbidden, wire.Error{Code: wire.CodeForbidden, Message: "the authoriser refuses: " + err.Error()})
 			return
 		}
+		if err := checkNames(who, ""); err != nil {
+			refuse(w, http.StatusForbidden, wire.Error{Code: wire.CodeForbidden, Message: "the authoriser gives a name that the change log can't show: " + err.Error()})
+			return
+		}
 		by.who = who
 		if tags := r.Header["If-Match"]; tags != nil {
 			by.match = func(generation string) bool { return matches(tags, quote(generation), strongly) }
@@ -274,7 +279,7 @@ func (h *handler) answerLease(w http.ResponseWriter, status int, l *lease) error
 func from(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		return clip(r.RemoteAddr)
+		return spec.Head(r.RemoteAddr)
 	}
-	return clip(host)
+	return spec.Head(host)
 }

@@ -280,6 +280,8 @@ func TestAuthoriserSaysWho(t *testing.T) {
 	require.Equal(t, 5, asked)
 	e.do("GET", "/", "")
 	require.Equal(t, 5, asked, "a read asks nobody")
+
+	e.form("PUT", "/", "spec=job", "X-User", strings.Repeat("x", 1000)).refused(403, wire.CodeForbidden)
 }
 
 func TestBearerTokenLetsTheTokenPass(t *testing.T) {
@@ -304,6 +306,8 @@ func TestOtherSitesChangeNothing(t *testing.T) {
 	require.Equal(t, "job", e.on())
 	as[wire.State](e.form("PUT", "/", "spec=step", "Sec-Fetch-Site", "same-origin"), 200)
 
+	e = newEndpoint(t, f, anyone(), control.CrossOrigin(nil))
+	e.form("PUT", "/", "spec=all", "Sec-Fetch-Site", "cross-site").refused(403, wire.CodeCrossOrigin)
 	trusting := http.NewCrossOriginProtection()
 	require.NoError(t, trusting.AddTrustedOrigin("https://ops.example"))
 	e = newEndpoint(t, f, anyone(), control.CrossOrigin(trusting))

@@ -166,7 +166,7 @@ func TestControllerDoesWhatTheModelDoes(t *testing.T) {
 					require.Len(t, s.Leases, len(m.leases))
 					for _, l := range s.Leases {
 						require.Equal(t, m.leases[l.ID].spec, l.Spec)
-						require.Equal(t, m.leases[l.ID].end.Sub(time.Now()).String(), l.Left)
+						require.Equal(t, time.Until(m.leases[l.ID].end).String(), l.Left)
 					}
 					for _, g := range s.Groups {
 						base, _ := r.Resolve(m.base)

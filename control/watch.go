@@ -7,10 +7,13 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/spangate/spangate/internal/spec"
 )
 
 // settleTime is how long a file that does not say that it is whole must stay as it is to be
@@ -184,14 +187,21 @@ func (w *FileWatch) take() {
 		return
 	}
 	w.said = ""
-	spec := w.seen.spec
-	if w.current != nil && *w.current == spec {
+	if w.current != nil && *w.current == w.seen.spec {
 		return // what somebody else has asked for since stays
 	}
-	err := w.c.configure(Baseline{Spec: spec, Who: "file", Why: clip(w.path)}, w.permit)
-	if err == nil {
-		w.current = &spec
+	if err := w.c.configure(Baseline{Spec: w.seen.spec, Who: "file", Why: w.shownPath()}, w.permit); err != nil {
+		return // nobody watches any more
 	}
+	w.current = new(w.seen.spec)
+}
+
+// shownPath returns the path as a reason, which is short and stands on a line.
+func (w *FileWatch) shownPath() string {
+	if len(w.path) <= MaxWhyLen && line(w.path) {
+		return w.path
+	}
+	return spec.Head(strconv.QuoteToASCII(w.path))
 }
 
 // report says what is wrong with the file, unless it has just been said.

@@ -344,3 +344,20 @@ func TestCallbackMayCloseTheWatch(t *testing.T) {
 	require.Eventually(t, closed.Load, time.Minute, time.Millisecond)
 	require.Equal(t, "sandbox", w.on())
 }
+
+func TestFileMayHaveAnyPath(t *testing.T) {
+	for _, name := range []string{"a\nb", "\xff", strings.Repeat("ü", 100), "spans, of \"mine\""} {
+		dir := t.TempDir()
+		for range 6 { // longer than a reason may be
+			dir = filepath.Join(dir, strings.Repeat("d", 200))
+		}
+		for _, dir := range []string{t.TempDir(), dir} {
+			require.NoError(t, os.MkdirAll(dir, 0o755))
+			w := &watched{path: filepath.Join(dir, name), log: new(lockedBuffer)}
+			w.write(t, "job\n")
+			w.watch(t)
+			require.Equal(t, "job", w.on())
+			require.NotEmpty(t, w.State().Why)
+		}
+	}
+}

@@ -138,7 +138,7 @@ func (v *vocabulary) explain(key string, names, candidates []string) []slog.Attr
 	nearest := make(map[string]string)
 	for _, name := range names[:min(len(names), maxListed)] {
 		if near := spec.Nearest(name, candidates); near != "" {
-			nearest[head(name)] = near
+			nearest[spec.Head(name)] = near
 		}
 	}
 	attrs := []slog.Attr{slog.Any(key, some(names))}
@@ -222,7 +222,7 @@ func some(names []string) []string {
 		if i == maxListed {
 			return append(listed, fmt.Sprintf("… and %d more", len(names)-maxListed))
 		}
-		listed = append(listed, head(name))
+		listed = append(listed, spec.Head(name))
 	}
 	return listed
 }

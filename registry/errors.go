@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/spec"
 )
 
 // The reasons for which a [Registry] refuses a change. A preset's or pinned group's name
@@ -75,16 +76,5 @@ func because(reason error, explanation string) error {
 	return fmt.Errorf("%w: %s", reason, explanation)
 }
 
-// maxQuoted is how many bytes of an input a message or a record repeats.
-const maxQuoted = 256
-
 // clip quotes s, and of a long s its beginning.
-func clip(s string) string { return strconv.Quote(head(s)) }
-
-// head returns s, or the beginning of a long s.
-func head(s string) string {
-	if len(s) <= maxQuoted+len("…") {
-		return s
-	}
-	return s[:maxQuoted] + "…"
-}
+func clip(s string) string { return strconv.Quote(spec.Head(s)) }

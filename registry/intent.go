@@ -35,7 +35,7 @@ var (
 // newSpec returns the intent that is text, in memory of its own.
 func newSpec(text string) intent {
 	if len(text) > spec.MaxLen {
-		return &longIntent{head: strings.Clone(head(text)), size: len(text)}
+		return &longIntent{head: strings.Clone(spec.Head(text)), size: len(text)}
 	}
 	return specIntent(strings.Clone(text))
 }
@@ -82,7 +82,7 @@ func (s specIntent) wantsNothing() bool {
 	return empty
 }
 
-func (s specIntent) attr() slog.Attr { return slog.String("spec", head(string(s))) }
+func (s specIntent) attr() slog.Attr { return slog.String("spec", spec.Head(string(s))) }
 
 // longIntent is a spec that is too long to be read. It turns nothing on, and keeps no more
 // of the spec than it shows.

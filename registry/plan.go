@@ -64,7 +64,7 @@ func (p planIntent) resolve(v *vocabulary, set *bitset.BitSet) []string {
 	selectedBy := func(text string) *bitset.BitSet {
 		one.ClearAll()
 		if len(text) > spec.MaxLen {
-			pending = append(pending, head(text))
+			pending = append(pending, spec.Head(text))
 		} else {
 			pending = append(pending, specIntent(text).resolve(v, one)...)
 		}
@@ -91,5 +91,5 @@ func (p planIntent) wantsNothing() bool {
 }
 
 func (p planIntent) attr() slog.Attr {
-	return slog.Group("plan", slog.Any("specs", some(p.Specs)), slog.String("deny", head(p.Deny)), slog.String("ceiling", head(p.Ceiling)))
+	return slog.Group("plan", slog.Any("specs", some(p.Specs)), slog.String("deny", spec.Head(p.Deny)), slog.String("ceiling", spec.Head(p.Ceiling)))
 }

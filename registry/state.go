@@ -77,7 +77,7 @@ func (s State) Resolve(spec string) (enabled, pending []string) {
 // it stands, the nearest that there is, and all that there are.
 func (s State) Check(text string) error {
 	v := s.load().vocabulary
-	refused := &spangate.ParseError{Namespace: "this process", Spec: strings.Clone(head(text)), Err: spangate.ErrUnknownName}
+	refused := &spangate.ParseError{Namespace: "this process", Spec: strings.Clone(spec.Head(text)), Err: spangate.ErrUnknownName}
 	if len(text) > spec.MaxLen {
 		refused.Err = fmt.Errorf("%w: %d bytes, at most %d are read", spangate.ErrSpecTooLong, len(text), spec.MaxLen)
 		return refused
