@@ -18,7 +18,7 @@ func (p *program) hold(ctx context.Context, client *endpoint.Client, l *endpoint
 	h := &holder{client: client, lease: l.Lease, deadline: deadline(l.Lease)}
 	// A terminal shows every second; for anything else it is enough to look now and then.
 	beat := interval
-	if p.err.terminal {
+	if p.err.live {
 		beat = time.Second
 	}
 	tick := time.NewTicker(beat)
@@ -103,13 +103,13 @@ func deadline(l wire.Lease) time.Time {
 
 // countdown shows how long is left, in one line that is written again and again.
 func (p *program) countdown(rest time.Duration) {
-	if p.err.terminal {
+	if p.err.live {
 		p.err.printf("\r\x1b[K%s left; Ctrl-C ends the lease", inSeconds(rest))
 	}
 }
 
 func (p *program) clearLine() {
-	if p.err.terminal {
+	if p.err.live {
 		p.err.printf("\r\x1b[K")
 	}
 }

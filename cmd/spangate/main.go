@@ -5,11 +5,11 @@
 //	spangate explain default,sandbox
 //	spangate lease all --for 5m --url http://localhost:8080/spans/
 //
-// The process mounts the endpoint of package control. Install the command with
+// The process mounts the endpoint of package control. In a checkout of the repository
 //
-//	go install github.com/spangate/spangate/cmd/spangate@latest
+//	go install ./cmd/spangate
 //
-// and see spangate --help.
+// installs the command; spangate --help says the rest, the exit codes too.
 package main
 
 import (

@@ -28,21 +28,22 @@ var (
 // screen is standard output or standard error: styles and lines that fit on a terminal, plain
 // text elsewhere. It keeps the first error and writes nothing after it.
 type screen struct {
-	w        *colorprofile.Writer
-	width    int // in columns; 0 for any
-	terminal bool
-	err      error
+	w     *colorprofile.Writer
+	width int  // in columns; 0 for any
+	live  bool // somebody looks at it, and a line can be written again
+	err   error
 }
 
 var _ io.Writer = (*screen)(nil)
 
-// newScreen honours NO_COLOR, whatever its value, CLICOLOR_FORCE and TERM=dumb.
+// newScreen returns the screen that f is. It honours NO_COLOR, whatever its value, CLICOLOR_FORCE and TERM=dumb.
 func newScreen(f *os.File, environment []string) *screen {
 	if os.Getenv("NO_COLOR") != "" {
 		environment = append(slices.Clone(environment), "NO_COLOR=1")
 	}
-	s := &screen{w: colorprofile.NewWriter(f, environment), terminal: term.IsTerminal(f.Fd())}
-	if s.terminal {
+	s := &screen{w: colorprofile.NewWriter(f, environment)}
+	if term.IsTerminal(f.Fd()) {
+		s.live = s.w.Profile > colorprofile.NoTTY
 		if width, _, err := term.GetSize(f.Fd()); err == nil {
 			s.width = width
 		}
