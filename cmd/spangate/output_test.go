@@ -78,7 +78,7 @@ func TestOutputThatCannotBeWrittenIsAFailure(t *testing.T) {
 // What a newcomer runs first.
 func TestGoRunFromTheRoot(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", "run", "./cmd/spangate", "explain", "default,sandboxx")
-	cmd.Dir = "../.."
+	cmd.Dir, cmd.Env = "../..", append(os.Environ(), "GOWORK=")
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err)
 	assert.Contains(t, string(out), "\n  default,sandboxx\n          ^^^^^^^^ did you mean sandbox?\n")

@@ -89,7 +89,7 @@ func (e *specError) draw(s *screen) {
 	rows := [][]string{}
 	if len(e.unknown) > 1 {
 		for _, u := range e.unknown[:min(len(e.unknown), most)] {
-			rows = append(rows, []string{"  " + cmp.Or(shorten(caret.Shown(u.Name)), "-"), cmp.Or(suggestion(u), "no name is close")})
+			rows = append(rows, []string{"  " + cmp.Or(shorten(caret.Shown(u.Name)), "-"), cmp.Or(suggestion(u), nothing(u))})
 		}
 		s.table(nil, rows)
 	}
@@ -112,6 +112,13 @@ func suggestion(u wire.UnknownName) string {
 		return ""
 	}
 	return "did you mean " + caret.Shown(u.Suggestion) + "?"
+}
+
+func nothing(u wire.UnknownName) string {
+	if u.Name == "" {
+		return "the name is missing"
+	}
+	return "no name is close"
 }
 
 // known lists the names that there are, of very many the first.
