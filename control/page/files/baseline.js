@@ -1,7 +1,7 @@
 // The editor of the baseline: as strict as the endpoint, and never in the way of who types.
 
 import { Refusal, write } from './endpoint.js';
-import { byID, el, said } from './dom.js';
+import { byID, el, said, text } from './dom.js';
 
 const form = byID('baseline');
 const spec = byID('spec');
@@ -42,6 +42,7 @@ function tell() {
   news.replaceChildren(
     el('p', {}, 'Meanwhile the baseline is ', el('code', {}, latest.spec || 'nothing'), ', by ', ...said(latest.who, latest.why), '. '),
     el('button', { type: 'button', onclick: () => { take(); spec.focus(); } }, 'Take that'));
+  text(byID('said'), news.firstChild.textContent);
 }
 
 function clear() {
@@ -75,8 +76,8 @@ export async function setBaseline({ who, why, token, refresh }) {
 }
 
 // point shows where in the spec the unknown names are, and what they might have been.
-function point(text, { error, unknown }) {
-  const bytes = new TextEncoder().encode(text);
+function point(asked, { error, unknown }) {
+  const bytes = new TextEncoder().encode(asked);
   const slice = (from, to) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(from, to));
   const length = (s) => new TextEncoder().encode(s).length;
   const line = el('pre');

@@ -4,7 +4,7 @@
 import { read } from './endpoint.js';
 
 const every = 2_000;
-const most = 15_000;
+const most = 8_000;
 
 // follow calls state with every new state and its tag, alive after every answer, and lost with
 // the error if there is none. It gives a function that asks

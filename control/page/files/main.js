@@ -37,6 +37,7 @@ const ask = follow({
     document.body.classList.add('stale');
     const since = seen ? ` What is below is how it was at ${timeOfDay(seen)}.` : '';
     byID('lost').replaceChildren(el('p', {}, el('b', {}, error.message), `${since} The page keeps asking.`));
+    text(byID('said'), error.message);
   },
 });
 
@@ -50,22 +51,22 @@ function announce(change) {
 // What goes to it.
 
 const lease = (name, minutes, button) => act(button, () =>
-  write('POST', 'leases', { body: { spec: name, owner: owner.value.trim(), ttl: `${minutes}m`, why: why.value.trim() }, token: token.value }));
+  write('POST', 'leases', { body: { spec: name, owner: owner.value.trim(), ttl: `${minutes}m`, why: why.value.trim() }, token: token.value.trim() }));
 
 const release = (l, button) => act(button, async () => {
   try {
-    await write('DELETE', `leases/${encodeURIComponent(l.id)}`, { token: token.value });
+    await write('DELETE', `leases/${encodeURIComponent(l.id)}`, { token: token.value.trim() });
   } catch (error) {
     if (error.status !== 404) throw error; // it ended by itself just now
   }
 });
 
-const reset = (button) => act(button, () => write('DELETE', '', { token: token.value }));
+const reset = (button) => act(button, () => write('DELETE', '', { token: token.value.trim() }));
 
 const set = (button) => act(button, () =>
-  setBaseline({ who: owner.value.trim(), why: why.value.trim(), token: token.value, refresh: ask }));
+  setBaseline({ who: owner.value.trim(), why: why.value.trim(), token: token.value.trim(), refresh: ask }));
 
-let refused = null; // what was asked for and refused, to be asked for again
+let refused = null; // what was asked for and refused, to be asked for again: the form Who asks does
 
 // act asks for a change that a button stands for, and says so if it is refused.
 async function act(button, change) {
@@ -74,28 +75,31 @@ async function act(button, change) {
   for (const field of [owner, why]) field.removeAttribute('aria-invalid');
   try {
     await change();
-    settle();
+    settle(button);
   } catch (error) {
-    refuse(error, () => act(button, change));
+    refuse(error, button, () => act(button, change));
   }
   button.removeAttribute('aria-busy');
   ask();
 }
 
-function settle() {
+// settle takes away what was said of a refusal, and the focus back from there.
+function settle(button) {
   refused = null;
+  const focused = byID('refused').contains(document.activeElement);
   byID('refused').replaceChildren();
+  if (focused) button.focus();
 }
 
-function refuse(error, again) {
+function refuse(error, button, again) {
   refused = again;
   const forbidden = error instanceof Refusal && error.status === 403;
   byID('refused').replaceChildren(
     el('p', {}, el('b', {}, 'Nothing was changed. '), error.message),
     ...forbidden ? [el('p', {}, 'If that is a token, type it into the field Token and press Enter.')] : [],
     el('div', { class: 'do' },
-      el('button', { type: 'button', onclick: () => refused() }, 'Try again'),
-      el('button', { type: 'button', onclick: settle }, 'Dismiss')));
+      el('button', { form: 'person' }, 'Try again'),
+      el('button', { type: 'button', onclick: () => settle(button) }, 'Dismiss')));
   const at = { owner, why }[error.answer?.field] ?? (forbidden ? token : null);
   at?.focus();
   if (at && !forbidden) at.setAttribute('aria-invalid', 'true');

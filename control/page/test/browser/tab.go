@@ -4,6 +4,7 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -11,7 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -106,6 +109,12 @@ func (t *Tab) Do(actions ...chromedp.Action[chromedp.Void]) error {
 	return chromedp.Do(ctx, actions...)
 }
 
+// Insert puts text where the focus is, as if pasted: keys don't give every character.
+func (t *Tab) Insert(text string) error {
+	_, err := chromedp.Call(t.ctx, input.InsertText, input.InsertTextParams{Text: text})
+	return err
+}
+
 // Evaluate returns what a JavaScript expression is in the tab, or the promise of it becomes.
 func Evaluate[T any](t *Tab, expression string) (T, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, Patience)
@@ -135,4 +144,28 @@ func (t *Tab) WithoutScripts() error {
 // Screenshot returns the whole page as PNG.
 func (t *Tab) Screenshot() ([]byte, error) {
 	return chromedp.Run(t.ctx, chromedp.FullScreenshot(100))
+}
+
+// Node is what assistive technology is told of an element.
+type Node struct{ Role, Name string }
+
+// Accessible returns what assistive technology is told of the page.
+func (t *Tab) Accessible() ([]Node, error) {
+	tree, err := chromedp.Call(t.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	if err != nil {
+		return nil, err
+	}
+	var nodes []Node
+	for _, n := range tree.Nodes {
+		if n.Ignored || n.Role == nil {
+			continue
+		}
+		var node Node
+		_ = json.Unmarshal(n.Role.Value, &node.Role) // a role is a string
+		if n.Name != nil {
+			_ = json.Unmarshal(n.Name.Value, &node.Name) // and a name too
+		}
+		nodes = append(nodes, node)
+	}
+	return nodes, nil
 }
