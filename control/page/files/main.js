@@ -95,8 +95,8 @@ function refuse(error, button, again) {
   refused = again;
   const forbidden = error instanceof Refusal && error.status === 403;
   byID('refused').replaceChildren(
-    el('p', {}, el('b', {}, 'Nothing was changed. '), error.message),
-    ...forbidden ? [el('p', {}, 'If that is a token, type it into the field Token and press Enter.')] : [],
+    el('p', {}, el('b', {}, 'Nothing was changed: '), error.message),
+    ...forbidden ? [el('p', {}, 'If the program wants a token, type it into the field Token and press Enter.')] : [],
     el('div', { class: 'do' },
       el('button', { form: 'person' }, 'Try again'),
       el('button', { type: 'button', onclick: () => settle(button) }, 'Dismiss')));

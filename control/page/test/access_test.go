@@ -26,7 +26,7 @@ func TestWhoeverIsRefusedIsToldAndAskedForTheToken(t *testing.T) {
 	v.expects("network: ")
 	v.fill("owner", "ada")
 	v.click("Lease sandbox for 1 minute")
-	v.shows("#refused", "Nothing was changed. the authoriser refuses: send the header Authorization: Bearer")
+	v.shows("#refused", "Nothing was changed: the authoriser refuses: send the header Authorization: Bearer")
 	v.sees("document.activeElement.id === 'token'")
 	assert.False(t, v.Gym.On(spangate.BitSandbox))
 

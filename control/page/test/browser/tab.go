@@ -141,9 +141,9 @@ func (t *Tab) WithoutScripts() error {
 	return err
 }
 
-// Screenshot returns the whole page as PNG.
+// Screenshot returns what the window shows, as PNG.
 func (t *Tab) Screenshot() ([]byte, error) {
-	return chromedp.Run(t.ctx, chromedp.FullScreenshot(100))
+	return chromedp.Run(t.ctx, chromedp.CaptureScreenshot())
 }
 
 // Node is what assistive technology is told of an element.

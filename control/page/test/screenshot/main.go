@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command screenshot takes the pictures of the page that are in docs, and others that are for
-// looking at:
+// Command screenshot takes the pictures of the page that are in docs, or those of a phone:
 //
 //	go run ./control/page/test/screenshot docs
+//	go run ./control/page/test/screenshot /tmp phone
 package main
 
 import (
@@ -55,9 +55,9 @@ func run(dir string, phone bool) error {
 	}
 	defer closeTab()
 
-	name, width, height := "page", int64(1000), int64(800)
+	name, width, height := "page", int64(1000), int64(1170)
 	if phone {
-		name, width, height = "page-phone", 360, 740
+		name, width, height = "page-phone", 360, 1480
 	}
 	for _, picture := range []struct{ scheme, name string }{{"light", name}, {"dark", name + "-dark"}} {
 		err := cmp.Or(
