@@ -20,19 +20,16 @@ func (d *driver) hold(ctx context.Context, c *collector, p *printer) error {
 	tick := time.NewTicker(holdEvery)
 	defer tick.Stop()
 	for {
-		if c == nil {
-			if _, err := d.job(ctx, []step{{}}); err != nil {
-				return unlessDone(ctx, err)
-			}
-		} else {
-			_, spans, err := d.batch(ctx, c, []step{{}})
-			if err != nil {
-				return unlessDone(ctx, err)
-			}
-			if now := places(spans); before == nil || !maps.Equal(now, before) {
-				p.changed(spans)
-				before = now
-			}
+		_, spans, err := d.batch(ctx, c, []step{{}})
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if now := places(spans); c != nil && (before == nil || !maps.Equal(now, before)) {
+			p.changed(spans)
+			before = now
 		}
 		select {
 		case <-ctx.Done():
@@ -40,14 +37,6 @@ func (d *driver) hold(ctx context.Context, c *collector, p *printer) error {
 		case <-tick.C:
 		}
 	}
-}
-
-// unlessDone is err, unless it only says that the end of ctx was in the middle of something.
-func unlessDone(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
 }
 
 // place is where a span is to be seen.

@@ -4,6 +4,7 @@
 // shows what becomes of their spans while groups of them are switched on and off:
 //
 //	go run ./examples/rollout
+//	go run ./examples/rollout --hold   and keeps the processes up, to switch them by hand
 //
 // A driver has an agent server do tasks. The agent asks a model server what to do, runs the
 // model's tool on a resources server, and has that server verify the answer. All of it is

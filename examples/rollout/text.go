@@ -37,7 +37,7 @@ func (p *printer) intro(d *driver, c *collector) {
 	for _, process := range d.operator.processes {
 		fmt.Fprintf(p, "%-9s  process %-7d  %s\n", process.role, process.pid, process.spans())
 	}
-	fmt.Fprintln(p, "None restarts. At its URL, each says what is on and because of whom.")
+	fmt.Fprintln(p, "None restarts. Each shows what is on, and why, at its URL; --hold keeps them up.")
 	if c == nil {
 		fmt.Fprintf(p, "Their spans go to %s; none are drawn here.\n", d.collector)
 	} else {
