@@ -222,6 +222,7 @@ func TestLeaseOverHTTP(t *testing.T) {
 
 	as[wire.Lease](e.do("DELETE", "/leases/"+l.ID, ""), 200)
 	require.Equal(t, "job", e.on())
+	require.Equal(t, "127.0.0.1", e.State().Changes[0].Who, "not the owner, who did not ask")
 	e.do("DELETE", "/leases/"+l.ID, "").refused(404, wire.CodeNotFound)
 	e.form("PATCH", "/leases/"+l.ID, "ttl=1h").refused(404, wire.CodeNotFound)
 
