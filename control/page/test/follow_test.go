@@ -3,6 +3,7 @@
 package test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -82,4 +83,14 @@ func TestProgramThatGoesAwayAndComesBack(t *testing.T) {
 	assert.Equal(t, "verify", value[string](v, "document.getElementById('spec').value"))
 	v.click("Try again")
 	v.showsState("groups", "agent", "on")
+}
+
+// A login page that a proxy puts in front is no success, whatever its status.
+func TestPageOfAProxyIsNoAnswer(t *testing.T) {
+	v := open(t, anyone)
+	v.fill("owner", "ada")
+	v.Replace(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>Log in")) }))
+	v.shows("#lost", "What answers is not the endpoint.")
+	v.click("Lease agent for 1 minute")
+	v.shows("#refused", "What answers is not the endpoint.")
 }

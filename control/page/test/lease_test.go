@@ -26,7 +26,7 @@ func TestClickLeasesAGroupAndFlipsTheGate(t *testing.T) {
 	v.is(func() bool { return v.Gym.On(spangate.BitSandbox) }, "the gate stays off")
 	v.showsState("groups", "sandbox", "on")
 	v.shows("#leases", "ada: node 7")
-	v.shows("#groups .because", "lease of ada, 4:5")
+	v.shows("#groups .because", "lease of ada, ")
 	v.shows("#summary", "2 of 17 groups on · 1 lease")
 	v.sees(`document.getElementById('said').textContent === 'lease by ada. on: sandbox'`)
 	left := v.Controller.State().Leases[0].Left
@@ -50,12 +50,12 @@ func TestClickLeasesAPresetOfTwoNamespaces(t *testing.T) {
 	v.is(func() bool { return v.Gym.Load().HasAll(spangate.PresetDefault) && v.DB.On(1) }, "the gates stay off")
 	v.showsState("presets", "default", "on")
 	v.showsState("presets", "all", "mixed")
-	v.shows("#leases .left", "0:5")
+	v.sees(`/^(1:00|0:\d\d)$/.test(document.querySelector('#leases .left').innerText)`)
 }
 
 func TestLeaseThatExpiresTurnsTheGateOffInSightOfThePage(t *testing.T) {
 	v := open(t, anyone)
-	_, err := v.Lease("grace", "verify", "a look", 4*time.Second)
+	_, err := v.Lease("grace", "verify", "a look", 8*time.Second)
 	require.NoError(t, err)
 	v.showsState("groups", "verify", "on")
 	v.shows("#leases .left", "0:0")
@@ -71,7 +71,7 @@ func TestCountdownMovesBetweenChanges(t *testing.T) {
 	v := open(t, anyone)
 	_, err := v.Lease("grace", "verify", "", 65*time.Minute)
 	require.NoError(t, err)
-	v.shows("#leases .left", "1:04:5")
+	v.sees(`/^1:0\d:\d\d$/.test(document.querySelector('#leases .left')?.innerText)`)
 	before := value[string](v, "document.querySelector('#leases .left').innerText")
 	v.sees("document.querySelector('#leases .left').innerText < '" + before + "'")
 }

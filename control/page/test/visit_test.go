@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -58,14 +59,16 @@ var anyone = []control.HandlerOption{control.Authorize(control.Anyone())}
 // other host, broken no policy and complained of nothing.
 func prepare(t *testing.T, endpoint []control.HandlerOption, options ...control.Option) *visit {
 	t.Helper()
+	t.Parallel() // most of a test is waiting
 	p, err := program.Start(endpoint, options...)
 	require.NoError(t, err)
 	tab, closeTab, err := browser.Open(chromium)
 	require.NoError(t, err)
 	v := &visit{Program: p, t: t, tab: tab}
 	t.Cleanup(func() {
-		host := strings.TrimSuffix(strings.TrimPrefix(p.URL, "http://"), program.Mount)
-		assert.Equal(t, []string{host}, tab.Hosts())
+		address, err := url.Parse(p.URL)
+		require.NoError(t, err)
+		assert.Equal(t, []string{address.Host}, tab.Hosts())
 		for _, complaint := range tab.Complaints() {
 			is := func(kind string) bool { return strings.HasPrefix(complaint, kind) }
 			assert.True(t, slices.ContainsFunc(v.expected, is), "the page complains: %s", complaint)

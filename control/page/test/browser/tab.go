@@ -100,7 +100,7 @@ func (t *Tab) Complaints() []string {
 }
 
 // Patience is how long an action, or a wait for what should take a moment, may take.
-const Patience = 20 * time.Second
+const Patience = time.Minute
 
 // Do does some actions in the tab.
 func (t *Tab) Do(actions ...chromedp.Action[chromedp.Void]) error {

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/spangate/spangate"
@@ -37,7 +38,7 @@ type Program struct {
 	URL string
 
 	address string
-	handler http.Handler
+	handler atomic.Pointer[http.Handler]
 	server  *http.Server
 }
 
@@ -55,7 +56,7 @@ func Start(endpoint []control.HandlerOption, options ...control.Option) (*Progra
 	p.Controller = c
 	mux := http.NewServeMux()
 	mux.Handle(Mount, http.StripPrefix(Mount[:len(Mount)-1], control.Handler(c, endpoint...)))
-	p.handler = mux
+	p.Replace(mux)
 	return p, p.Serve()
 }
 
@@ -67,10 +68,16 @@ func (p *Program) Serve() error {
 	}
 	p.address = l.Addr().String()
 	p.URL = "http://" + p.address + Mount
-	p.server = &http.Server{Handler: p.handler, ReadHeaderTimeout: time.Minute}
+	p.server = &http.Server{
+		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*p.handler.Load()).ServeHTTP(w, r) }),
+		ReadHeaderTimeout: time.Minute,
+	}
 	go p.server.Serve(l) //nolint:errcheck // it ends when Away closes it
 	return nil
 }
+
+// Replace puts another handler before whoever asks, as a proxy on the way may.
+func (p *Program) Replace(h http.Handler) { p.handler.Store(&h) }
 
 // Away makes the program unreachable, with its connections cut, until Serve.
 func (p *Program) Away() error { return p.server.Close() }

@@ -55,7 +55,7 @@ func run(dir string, phone bool) error {
 	}
 	defer closeTab()
 
-	name, width, height := "page", int64(1000), int64(1170)
+	name, width, height := "page", int64(1000), int64(1176)
 	if phone {
 		name, width, height = "page-phone", 360, 1480
 	}

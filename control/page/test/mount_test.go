@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/spangate/spangate/control"
+)
+
+func TestPageWorksWhereverItIsMounted(t *testing.T) {
+	for path, mount := range map[string]func(h func(...control.HandlerOption) http.Handler) http.Handler{
+		"/":     func(h func(...control.HandlerOption) http.Handler) http.Handler { return h() },
+		"/?a=b": func(h func(...control.HandlerOption) http.Handler) http.Handler { return h() },
+		"/a b/c": func(h func(...control.HandlerOption) http.Handler) http.Handler { // without the slash
+			return http.StripPrefix("/a b/c", h())
+		},
+		"/d/e/": func(h func(...control.HandlerOption) http.Handler) http.Handler {
+			return h(control.Prefix("/d/e"))
+		},
+	} {
+		t.Run(path, func(t *testing.T) {
+			v := prepare(t, anyone)
+			server := httptest.NewServer(mount(func(options ...control.HandlerOption) http.Handler {
+				return control.Handler(v.Controller, append(options, anyone...)...)
+			}))
+			t.Cleanup(server.Close)
+			v.URL = server.URL + path
+			v.reload()
+			v.fill("owner", "ada")
+			v.click("Lease sandbox for 1 minute")
+			v.showsState("groups", "sandbox", "on")
+			v.click("Release sandbox of ada")
+			v.showsState("groups", "sandbox", "off")
+			require.Empty(t, v.Controller.State().Leases)
+		})
+	}
+}
