@@ -24,7 +24,7 @@ func secure(h http.Header) {
 
 // answer writes v as JSON. What can't be written went to somebody who no longer listens.
 func answer(w http.ResponseWriter, status int, v any) {
-	b, err := json.MarshalIndent(v, "", "  ")
+	b, err := json.Marshal(v) // not indented, so that a state is short enough to be sent back
 	if err != nil {
 		panic(err) // the types of package wire have JSON, whatever they hold
 	}

@@ -20,8 +20,8 @@ type Change = wire.Change
 // cause is what a change is put down to.
 type cause struct{ kind, who, why string }
 
-// maxChanges is how many changes State shows.
-const maxChanges = 32
+// maxChanges is how many changes State shows. Each names all that is on, twice.
+const maxChanges = 20
 
 // see is called in every change of the registry, by whomever, with its lock held.
 func (c *Controller) see(old, now registry.State) (after func()) {

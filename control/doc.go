@@ -12,6 +12,34 @@
 // that somebody else asked for. The set is computed when something changes and never when a
 // site asks: a site's cost stays that of [spangate.Gate.On].
 //
+// Limits stand over both: deny keeps groups off whoever asks for them, and nothing above the
+// ceiling goes on.
+//
+// # Configuration
+//
+// [FromEnv] reads the baseline from the environment, [Config] is one of a configuration file,
+// [Flag] lets the command line have the last word, and [Controller.WatchFile] follows a file
+// while the program runs, a mounted ConfigMap included:
+//
+//	base, err := control.FromEnv()
+//	…
+//	flag.Var(control.Flag(&base), "spans", "span groups, as in default,sandbox")
+//	flag.Parse()
+//	c, err := control.New(registry.Default(), control.Start(base))
+//	…
+//	defer c.Close()
+//
+// Configuration is lenient: it is often shared by processes that know other names, so a name
+// that nobody has registered waits for its owner. What a person asks for at run time is
+// strict: such a name is an error that says where it stands and what may have been meant,
+// unless the request allows pending names.
+//
+// # Who changed what
+//
+// [Controller.State] is a snapshot of what is on and because of whom. Every change is a record
+// of level INFO, a call of each [OnChange] function and a count of [Metrics]: what was on, what
+// is on, who changed it and why. No lock is held meanwhile.
+//
 // # The endpoint
 //
 // [Handler] is one [http.Handler], to be mounted anywhere:

@@ -131,7 +131,7 @@ func ExampleHandler() {
 	}
 	defer answer.Body.Close()
 	body, _ := io.ReadAll(answer.Body)
-	fmt.Println(answer.Status, strings.Contains(string(body), `"suggestion": "sandbox"`))
+	fmt.Println(answer.Status, strings.Contains(string(body), `"suggestion":"sandbox"`))
 	// Output:
 	// 201 Created sandbox
 	// 400 Bad Request true

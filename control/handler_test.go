@@ -611,6 +611,26 @@ func TestFullAndClosedControllersSaySo(t *testing.T) {
 	as[wire.State](e.do("GET", "/", ""), 200)
 }
 
+// TestStateOfAWholeJobCanBeSentBack has as many groups as the libraries of a training job, all
+// of them on in every change that is shown, and some leases.
+func TestStateOfAWholeJobCanBeSentBack(t *testing.T) {
+	f := newFixture(t)
+	var groups []spangate.Group
+	for i := range 38 {
+		groups = append(groups, spangate.Group{Name: fmt.Sprintf("activation_%d", i), Bit: 1 << i, Doc: "as long as the doc of a group will be"})
+	}
+	require.NoError(t, f.registry.Register(spangate.MustCatalog("megatron", groups, nil), new(spangate.Gate)))
+	for i := range 30 {
+		require.NoError(t, f.SetBaseline(baseline("all")))
+		f.lease(t, fmt.Sprint("owner", i), "default,sandbox", time.Hour)
+	}
+	e := newEndpoint(t, f, anyone())
+	state := e.do("GET", "/", "")
+	s := as[wire.State](e.json("PUT", "/", state.body), 200)
+	require.Len(t, s.Enabled, 53)
+	t.Logf("%d bytes", len(state.body))
+}
+
 func TestStateOfManyNamesStaysInProportion(t *testing.T) {
 	f := newFixture(t)
 	for i := range 20 {

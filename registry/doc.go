@@ -41,6 +41,13 @@
 //	default,layer           default; layer is pending until its owner, Megatron, registers
 //	all,-layer              everything; layer is pending, and stays off when Megatron registers
 //
+// # For who decides
+//
+// What is wanted may come from several parties that come and go: package control has leases
+// besides a baseline. [Registry.Update] takes all of them as one [Plan], so that no word is
+// published in between; [Registry.State] is one generation to ask several questions of; and
+// [Registry.Observe] tells of every change.
+//
 // # Diagnostics
 //
 // What no single library can prevent is no error but a record of level WARN: a spec that

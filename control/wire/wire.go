@@ -18,17 +18,15 @@
 //	PATCH   /leases/{id}   takes [LeasePatch], gives [Lease]
 //	DELETE  /leases/{id}   gives the [Lease] that ended
 //
-// A request has its fields as JSON or as a form, by the same names. Any change may carry
+// A request has its fields as JSON or as a form, by the same names, in at most 64 KiB: of the
+// State of a large process, send back the fields of Baseline alone. Any change may carry
 // If-Match, and is refused with 412 unless the state still is of that generation. Every
 // refusal is an [Error].
 package wire
 
 import "time"
 
-// Baseline is the set that configuration or a person asked for, as [control] keeps it, and
-// the body of a PUT.
-//
-// [control]: https://pkg.go.dev/github.com/spangate/spangate/control
+// Baseline is the set that configuration or a person asked for, and the body of a PUT.
 type Baseline struct {
 	// Spec selects groups, as in default,sandbox. In a request it must be present; an
 	// empty one means nothing on.
