@@ -76,7 +76,7 @@ export async function setBaseline({ who, why, token, refresh }) {
 }
 
 // point shows where in the spec the unknown names are, and what they might have been.
-function point(asked, { error, unknown }) {
+function point(asked, { unknown }) {
   const bytes = new TextEncoder().encode(asked);
   const slice = (from, to) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(from, to));
   const length = (s) => new TextEncoder().encode(s).length;
@@ -99,7 +99,6 @@ function point(asked, { error, unknown }) {
   }
   line.append(slice(at));
   fault.replaceChildren(el('p', {}, 'Nothing was changed.'), line, hints);
-  fault.title = error;
   spec.setAttribute('aria-invalid', 'true');
   spec.focus();
   const start = slice(0, unknown[0].offset).length;

@@ -1,6 +1,7 @@
 // What goes to the endpoint and comes back. It is wherever the page is: addresses are relative.
 
 const timeout = 10_000;
+const stranger = 'What answers is not the endpoint.'; // but a proxy's page, for one
 
 // Refusal is an answer that is no: the status, and the JSON that says why.
 export class Refusal extends Error {
@@ -28,9 +29,9 @@ async function send(path, options) {
   }
   if (response.status === 304) return { tag: response.headers.get('ETag') };
   try {
-    answer = JSON.parse(answer);
+    answer = Object(JSON.parse(answer));
   } catch {
-    if (response.ok) throw new Unreachable('What answers is not the endpoint.'); // a proxy's page, for one
+    if (response.ok) throw new Unreachable(stranger);
     answer = {};
   }
   if (response.status === 502 || response.status === 503 || response.status === 504) {
@@ -45,6 +46,7 @@ export async function read(tag) {
   const headers = { Accept: 'application/json' };
   if (tag) headers['If-None-Match'] = tag;
   const got = await send('', { headers });
+  if (got.answer && !Array.isArray(got.answer.groups)) throw new Unreachable(stranger);
   return { tag: got.tag, state: got.answer };
 }
 

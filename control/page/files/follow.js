@@ -7,8 +7,8 @@ const every = 2_000;
 const most = 8_000;
 
 // follow calls state with every new state and its tag, alive after every answer, and lost with
-// the error if there is none. It gives a function that asks
-// at once, and whose promise is kept when what it asked for is shown.
+// the error if there is none. It gives a function that asks at once, and whose promise is kept
+// when what it asked for is shown.
 export function follow({ state, alive, lost }) {
   let tag = null;
   let failures = 0;

@@ -73,12 +73,19 @@ function leaseRow(l, release) {
   };
 }
 
+let pressed = -Infinity; // when a lease was last asked for
+
 // leaseButtons make a row's buttons to lease name.
 function leaseButtons(name, lease) {
   const buttons = minutes.map((m) => {
     const label = `Lease ${name} for ${m} ${m === 1 ? 'minute' : 'minutes'}`;
-    // The second click of a double one would be a second lease.
-    const onclick = (event) => event.detail < 2 && lease(name, m, button);
+    // The second click of a double one would be a second lease, and of what has moved under
+    // the pointer since.
+    const onclick = (event) => {
+      if (event.timeStamp - pressed < 500) return;
+      pressed = event.timeStamp;
+      lease(name, m, button);
+    };
     const button = el('button', { type: 'button', 'aria-label': label, onclick }, `${m} min`);
     return button;
   });

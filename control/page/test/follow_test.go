@@ -87,10 +87,15 @@ func TestProgramThatGoesAwayAndComesBack(t *testing.T) {
 
 // A login page that a proxy puts in front is no success, whatever its status.
 func TestPageOfAProxyIsNoAnswer(t *testing.T) {
-	v := open(t, anyone)
-	v.fill("owner", "ada")
-	v.Replace(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>Log in")) }))
-	v.shows("#lost", "What answers is not the endpoint.")
-	v.click("Lease agent for 1 minute")
-	v.shows("#refused", "What answers is not the endpoint.")
+	for _, answer := range []string{"<html>Log in", "", "null", "1", "[]", `{"groups": 1}`} {
+		t.Run(answer, func(t *testing.T) {
+			v := open(t, anyone)
+			v.Replace(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) }))
+			v.shows("#lost", "What answers is not the endpoint.")
+			if strings.HasPrefix(answer, "<") {
+				v.click("Lease agent for 1 minute")
+				v.shows("#refused", "What answers is not the endpoint.")
+			}
+		})
+	}
 }
