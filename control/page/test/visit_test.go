@@ -7,6 +7,8 @@ package test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -36,6 +38,14 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(profile)
 	ctx, stop, err := browser.Start(profile)
+	if errors.Is(err, browser.ErrMissing) && os.Getenv("CI") == "" {
+		// Who has just cloned the repository need not have it. That go test says
+		// "no tests to run" of this package is then the truth.
+		fmt.Fprintln(os.Stderr, err)
+		flag.Parse()
+		flag.Set("test.run", "^$")
+		return m.Run()
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
