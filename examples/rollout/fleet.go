@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	startTimeout = 10 * time.Second
+	startTimeout = 30 * time.Second
 	// stopTimeout is how long a server may take to exit before it is killed.
 	stopTimeout = 3 * time.Second
 )

@@ -74,7 +74,7 @@ func New(s *rounds.Samples) (*Report, error) {
 			}
 			section.Rows = append(section.Rows, Row{
 				Name:   row,
-				Nanos:  estimate(scaled(s.Values[name]["sec/op"], 1e9)),
+				Nanos:  NewEstimate(scaled(s.Values[name]["sec/op"], 1e9)),
 				Ratio:  ratio,
 				Allocs: allocs(s.Values[name]["allocs/op"]),
 			})
@@ -99,7 +99,7 @@ func New(s *rounds.Samples) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Verdicts = append(r.Verdicts, Verdict{What: b.what, Budget: b.most, Found: found, Says: judge(found, b.most)})
+		r.Verdicts = append(r.Verdicts, Verdict{What: b.what, Budget: b.most, Found: found, Says: Judge(found, b.most)})
 	}
 	return r, nil
 }
@@ -123,13 +123,14 @@ func ratio(s *rounds.Samples, name, of string) (Estimate, error) {
 	for i := range over {
 		ratios[i] = over[i] / under[i]
 	}
-	return estimate(ratios), nil
+	return NewEstimate(ratios), nil
 }
 
-// estimate makes no assumption about how values are distributed; what disturbs a benchmark
-// only ever slows it, so it is not the normal distribution.
-func estimate(values []float64) Estimate {
-	sample := benchmath.NewSample(values, &benchmath.DefaultThresholds)
+// NewEstimate returns what a sample of at least one value says. It makes no assumption about
+// how values are distributed; what disturbs a benchmark only ever slows it, so it is not the
+// normal distribution.
+func NewEstimate(values []float64) Estimate {
+	sample := benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
 	summary := benchmath.AssumeNothing.Summary(sample, 0.95)
 	e := Estimate{Median: summary.Center, Low: summary.Lo, High: summary.Hi, Least: sample.Values[0]}
 	// With too few rounds for an interval of that confidence its ends are infinite, which
@@ -151,12 +152,12 @@ func allocs(values []float64) *float64 {
 	if len(values) == 0 {
 		return nil
 	}
-	e := estimate(slices.Clone(values))
+	e := NewEstimate(values)
 	return &e.Median
 }
 
-// judge says whether the budget is met, where the noise leaves that open as well.
-func judge(found Estimate, most float64) string {
+// Judge says whether the budget is met, where the noise leaves that open as well.
+func Judge(found Estimate, most float64) string {
 	switch {
 	case found.High <= most:
 		return "met"

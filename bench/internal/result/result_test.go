@@ -17,7 +17,7 @@ func TestVerdictLeavesOpenWhatTheNoiseLeavesOpen(t *testing.T) {
 		{0.9, 1.1, 1.2, "not met, within the noise"},
 		{1.1, 1.2, 1.3, "NOT MET"},
 	} {
-		if got := judge(Estimate{Low: c.low, Median: c.median, High: c.high}, 1); got != c.want {
+		if got := Judge(Estimate{Low: c.low, Median: c.median, High: c.high}, 1); got != c.want {
 			t.Errorf("%v: %q, want %q", c, got, c.want)
 		}
 	}
@@ -25,11 +25,11 @@ func TestVerdictLeavesOpenWhatTheNoiseLeavesOpen(t *testing.T) {
 
 // Two rounds are too few for an interval; infinite ends would not fit in JSON.
 func TestEstimateOfFewRoundsIsFinite(t *testing.T) {
-	e := estimate([]float64{3, 1})
+	e := NewEstimate([]float64{3, 1})
 	if e.Median != 2 || e.Low != 1 || e.High != 3 || e.Least != 1 {
 		t.Errorf("%+v", e)
 	}
-	if e := estimate([]float64{5}); math.IsInf(e.Low, 0) || math.IsInf(e.High, 0) || e.Median != 5 {
+	if e := NewEstimate([]float64{5}); math.IsInf(e.Low, 0) || math.IsInf(e.High, 0) || e.Median != 5 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -40,6 +40,7 @@ func TestNumbersHaveThreeDigits(t *testing.T) {
 		{Time(12.346), "12.3 ns"},
 		{Time(123.4), "123 ns"},
 		{Time(1234), "1.23 µs"},
+		{Time(-1234567), "-1.23 ms"},
 		{Times(1), "1"},
 		{Times(1.0049), "1"},
 		{Times(1. / 12), "1/12"},

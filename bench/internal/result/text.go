@@ -50,17 +50,17 @@ func (row Row) cells() []string {
 	if row.Allocs != nil {
 		allocs = fmt.Sprint(*row.Allocs)
 	}
-	return []string{row.Name, Time(row.Nanos.Median), row.Nanos.spread(), Time(row.Nanos.Least), allocs, Times(row.Ratio.Median)}
+	return []string{row.Name, Time(row.Nanos.Median), row.Nanos.Spread(), Time(row.Nanos.Least), allocs, Times(row.Ratio.Median)}
 }
 
 var verdictHeader = []string{"", "budget", "found", "±", "verdict"}
 
 func (v Verdict) cells() []string {
-	return []string{v.What, "at most " + Times(v.Budget), Times(v.Found.Median), v.Found.spread(), v.Says}
+	return []string{v.What, "at most " + Times(v.Budget), Times(v.Found.Median), v.Found.Spread(), v.Says}
 }
 
-// spread is the larger half of the interval, in percent of the median.
-func (e Estimate) spread() string {
+// Spread is the larger half of the interval, in percent of the median.
+func (e Estimate) Spread() string {
 	if e.Median == 0 {
 		return ""
 	}
@@ -69,8 +69,11 @@ func (e Estimate) spread() string {
 
 // Time shows nanoseconds to three digits.
 func Time(ns float64) string {
-	if ns >= 1000 {
-		return three(ns/1000) + " µs"
+	switch magnitude := math.Abs(ns); {
+	case magnitude >= 1e6:
+		return three(ns/1e6) + " ms"
+	case magnitude >= 1e3:
+		return three(ns/1e3) + " µs"
 	}
 	return three(ns) + " ns"
 }
