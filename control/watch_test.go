@@ -67,9 +67,12 @@ func (w *watched) replace(t *testing.T, text string) {
 // whether it does; that it would find what is wrong with the watch, does.
 func lookAtIt() { time.Sleep(5 * time.Millisecond) }
 
+// becomes waits for the gate and, which comes a moment later, the state to show it.
 func (w *watched) becomes(t *testing.T, on string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return w.on() == on }, time.Minute, time.Millisecond, "it is %s", w.on())
+	require.Eventually(t, func() bool {
+		return w.on() == on && spangate.Gym.Format(spangate.MustParse(strings.Join(w.State().Enabled, ","))) == on
+	}, time.Minute, time.Millisecond, "it is %s", w.on())
 }
 
 // says waits for n warnings.
