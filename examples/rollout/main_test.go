@@ -194,7 +194,7 @@ func TestSpansGoToTheReadersCollectorAndAreNotCountedHere(t *testing.T) {
 	assert.Zero(t, code)
 	assert.Contains(t, stdout, "Their spans go to "+c.url)
 	assert.Contains(t, stdout, "\n3 rollouts\n")
-	assert.NotContains(t, stdout, "--")
+	assert.NotContains(t, stdout, "`--", "a tree")
 }
 
 func TestSettingsForAnotherCollectorChangeNothing(t *testing.T) {
