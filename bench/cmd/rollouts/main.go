@@ -35,7 +35,11 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, o, !*short); err != nil {
+	err := run(ctx, o, !*short)
+	if err != nil && ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "rollouts:", err)
 		os.Exit(1)
 	}
