@@ -12,7 +12,8 @@ import (
 )
 
 // Baseline is a spec, with who asks for it and why. The zero value has everything off. Get
-// one from [FromEnv], from [Config], or write it down; an empty Who is the program itself.
+// one from [FromEnv], from [Config], or write it down: its fields are Spec, AllowPending, Who
+// and Why, those of [wire.Baseline]. An empty Who is the program itself.
 type Baseline = wire.Baseline
 
 // Configure makes b the baseline, and the one that [Controller.ResetBaseline] goes back to:

@@ -15,6 +15,7 @@ import (
 )
 
 // Change is one entry of the change log: what was on, what is on, who changed it and why.
+// Its fields are those of [wire.Change].
 type Change = wire.Change
 
 // cause is what a change is put down to.

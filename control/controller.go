@@ -60,7 +60,8 @@ type author struct {
 }
 
 // New returns a controller that decides what is on in r from now on, beginning with the
-// baseline of [Start] and no lease.
+// baseline of [Start] and no lease. A spec or pin that was set on r before is replaced. New
+// does not notice another controller of r: there must be none.
 //
 // The error is an [*Error] for [ErrNilRegistry] or [ErrOption], a [*spangate.ParseError] for
 // a spec that is too long, or one of the meter provider's.

@@ -13,7 +13,8 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// State is a consistent snapshot of a [Controller], as its endpoint shows it.
+// State is a consistent snapshot of a [Controller], as its endpoint shows it. Its fields are
+// those of [wire.State].
 type State = wire.State
 
 // view is what there is to show of one generation. It is immutable.
@@ -25,7 +26,7 @@ type view struct {
 }
 
 // State returns a snapshot, all of it of one generation. It waits for nobody, and belongs to
-// the caller. [State.Writable] is for an endpoint to say, and false here.
+// the caller. Its Writable is for an endpoint to say, and false here.
 //
 // It costs time in proportion to the groups, the leases, and what the leases select.
 func (c *Controller) State() State {

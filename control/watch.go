@@ -3,8 +3,8 @@
 package control
 
 import (
-	"cmp"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"strconv"
@@ -67,7 +67,14 @@ func (c *Controller) WatchFile(path string) (*FileWatch, error) {
 		return nil, err
 	}
 	w := &FileWatch{c: c, path: path, events: events, stopped: make(chan struct{})}
-	if err := cmp.Or(w.permit(), events.Add(filepath.Dir(path))); err != nil {
+	dir := filepath.Dir(path)
+	err = w.permit()
+	if err == nil {
+		if cause := events.Add(dir); cause != nil { // which names neither what nor where
+			err = &fs.PathError{Op: "watch", Path: dir, Err: cause}
+		}
+	}
+	if err != nil {
 		_ = events.Close()
 		return nil, err
 	}

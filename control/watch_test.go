@@ -339,6 +339,7 @@ func TestWatchNeedsADirectory(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.WatchFile(filepath.Join(t.TempDir(), "nope", "spans"))
 	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, "nope", "it says which directory")
 }
 
 func TestCallbackMayCloseTheWatch(t *testing.T) {
