@@ -21,7 +21,7 @@ var sites = []struct {
 }{
 	{"constant bit, package-level gate", "Gate", "ByHand", map[string]string{
 		"amd64": "MOVQ BTL JAE", "arm64": "ADRP ADD LDAR TBZ"}},
-	{"constant bit, registered gate", "GateRegistered", "ByHand", map[string]string{
+	{"constant bit, gate that is registered, leased and watched", "GateRegistered", "ByHand", map[string]string{
 		"amd64": "MOVQ BTL JAE", "arm64": "ADRP ADD LDAR TBZ"}},
 	{"constant bit, gate behind a pointer", "GatePointer", "ByHandPadded", map[string]string{
 		"amd64": "MOVQ BTL JAE", "arm64": "MOVB ADD LDAR TBZ"}},

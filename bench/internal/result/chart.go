@@ -20,7 +20,7 @@ var charts = []struct {
 	{"start.svg", "What starting a span that nobody wants costs", "time per Start, logarithmic", true,
 		[]string{"StartNoParent", "StartUnderSpan"}},
 	{"growth.svg", "What a site that is off costs as the program grows", "time per check", false,
-		[]string{"GrowthArmed", "GrowthRegistered", "GrowthGoroutines", "GrowthToggling", "GrowthNeighbour"}},
+		[]string{"GrowthArmed", "GrowthRegistered", "GrowthLeased", "GrowthGoroutines", "GrowthToggling", "GrowthNeighbour"}},
 }
 
 // Charts returns the drawings, as SVG, by file name.

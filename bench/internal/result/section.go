@@ -17,6 +17,7 @@ var sections = []struct{ benchmark, title, baseline string }{
 	{"Python", "The same in nemo-lens-shaped Python, written for this comparison", "an empty loop"},
 	{"GrowthArmed", "On, by other groups of the gate that are on", "0 others on"},
 	{"GrowthRegistered", "On, by groups in the registry", "1 registered"},
+	{"GrowthLeased", "On, by live leases", "leases: 0"},
 	{"GrowthGoroutines", "On, by goroutines that read the gate", "read by 1"},
 	{"GrowthToggling", "On, by how often the set is swapped", "never swapped"},
 	{"GrowthNeighbour", "On, by what is next to the word in memory", "nobody writes nearby"},

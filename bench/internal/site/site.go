@@ -10,10 +10,12 @@ package site
 
 import (
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/cpu"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/control"
 	"github.com/spangate/spangate/registry"
 )
 
@@ -26,7 +28,15 @@ var (
 	word           uint64
 )
 
-func init() { _ = registry.Default().Register(spangate.Gym, &registeredGate) }
+func init() {
+	_ = registry.Default().Register(spangate.Gym, &registeredGate)
+	c, err := control.New(registry.Default())
+	if err != nil {
+		return
+	}
+	_, _ = c.Lease(control.LeaseRequest{Owner: "site", Spec: "sandbox", TTL: time.Hour})
+	_, _ = c.WatchFile("spans")
+}
 
 // Unguarded is a site that is always on.
 func Unguarded() {
@@ -111,7 +121,8 @@ func GatePointer(g *spangate.Gate) {
 	Passed++
 }
 
-// GateRegistered is a constant bit on a gate that the process's registry sets.
+// GateRegistered is a constant bit on a gate that the process's registry sets, under a
+// controller with a lease and a watched file.
 func GateRegistered() {
 	Entered++
 	if registeredGate.On(spangate.BitRollout) {

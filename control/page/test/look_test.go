@@ -56,6 +56,7 @@ func TestEveryTextStandsOutInLightAndDark(t *testing.T) {
 	v.clear("spec")
 	v.fill("spec", "sandbx\r")
 	v.shows("#refused", "authoriser refuses")
+	v.showsState("groups", "sandbox", "on") // the last change, so no row is tinted from here on but for a moment
 	papers := map[string]string{}
 	for _, scheme := range []string{"light", "dark"} {
 		require.NoError(t, v.tab.Prefer("prefers-color-scheme", scheme))
