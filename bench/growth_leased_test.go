@@ -25,8 +25,8 @@ import (
 // What the compiler might have removed: see BenchmarkCheck.
 func BenchmarkGrowthLeased(b *testing.B) {
 	for _, n := range []int{0, 1, 100, 10000} {
+		c, g := leased(b, n) // once, and not for each try of how often to run the loop
 		b.Run(fmt.Sprintf("leases: %d", n), func(b *testing.B) {
-			c, g := leased(b, n)
 			offSite(b, func(on bool) {
 				spec := "server"
 				if on {
