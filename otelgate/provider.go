@@ -80,17 +80,14 @@ func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, rules ...
 	return p, nil
 }
 
-// isNil reports whether base is nil or holds a nil pointer, map, slice, func or channel.
+// isNil reports whether base is nil or a nil pointer in an interface. Nothing else that can
+// be nil can be a provider: it has to embed one of OpenTelemetry's types.
 func isNil(base trace.TracerProvider) bool {
 	if base == nil {
 		return true
 	}
-	switch v := reflect.ValueOf(base); v.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan:
-		return v.IsNil()
-	default:
-		return false
-	}
+	v := reflect.ValueOf(base)
+	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // isPlaceholder reports whether base is what otel.GetTracerProvider returns until a
