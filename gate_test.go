@@ -53,7 +53,7 @@ func TestGateReturnsWhatWasOnBefore(t *testing.T) {
 // must find its bit as it left it. It takes many rounds to catch a read and a write that
 // are not one step.
 func TestEnableAndDisableLoseNoBit(t *testing.T) {
-	rounds := 500_000
+	rounds := 3_000_000
 	if raceEnabled {
 		rounds = 5_000 // ample: the detector itself makes goroutines meet
 	}

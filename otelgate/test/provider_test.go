@@ -69,11 +69,14 @@ func TestEveryKindHasItsOwnRule(t *testing.T) {
 	other := spangate.NewGate(0)
 	for kind := trace.SpanKindInternal; kind <= trace.SpanKindConsumer; kind++ {
 		f := newFixture(t, 1,
-			otelgate.Rule{Kind: kind, Gate: other, Group: 1}, // the same group, of another gate
-			otelgate.Rule{Scope: "lib", Group: 2})
+			otelgate.Rule{Kind: kind, Gate: other, Group: 1},
+			otelgate.Rule{Scope: "lib", Group: 2},
+			otelgate.Rule{Scope: "same", Group: 1}) // as the first, of the provider's gate
 		for asked := trace.SpanKindInternal; asked <= trace.SpanKindConsumer; asked++ {
 			opt := trace.WithSpanKind(asked)
-			assert.Equal(t, asked != kind, started(f.Tracer("free"), opt), "%v, the rule is for %v", asked, kind)
+			for _, scope := range []string{"free", "same"} {
+				assert.Equal(t, asked != kind, started(f.Tracer(scope), opt), "%s: %v, the rule is for %v", scope, asked, kind)
+			}
 			assert.False(t, started(f.Tracer("lib"), opt), "%v, the rule is for %v", asked, kind)
 		}
 	}
