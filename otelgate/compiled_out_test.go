@@ -15,10 +15,10 @@ import (
 )
 
 func TestEveryRuledScopeIsOffWhenSitesAreCompiledOut(t *testing.T) {
-	p, err := NewTracerProvider(noop.NewTracerProvider(), spangate.NewGate(spangate.PresetAll), HTTPRules()...)
+	p, err := NewTracerProvider(noop.NewTracerProvider(), spangate.NewGate(spangate.PresetAll), HTTPRules(spangate.BitServer, spangate.BitHTTPClient))
 	require.NoError(t, err)
 	_, s := p.Group(spangate.BitRollout).Tracer("mine").Start(t.Context(), "s")
 	assert.IsType(t, (*inert)(nil), s)
 	_, s = p.Tracer("no rule").Start(t.Context(), "s")
-	assert.IsType(t, (*span)(nil), s)
+	assert.IsType(t, (*otherSpan)(nil), s)
 }

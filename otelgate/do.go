@@ -19,7 +19,12 @@ import (
 // fn is handed the span rather than left to fetch it from the context, where it would find
 // an ancestor while the site is off: the span is inert then.
 func Do(ctx context.Context, tracer trace.Tracer, name string, fn func(context.Context, trace.Span) error, opts ...trace.SpanStartOption) error {
-	ctx, s := tracer.Start(ctx, name, opts...)
+	var s trace.Span
+	if t, ok := tracer.(*gatedTracer); ok {
+		ctx, s = t.startTransparent(ctx, name, opts)
+	} else {
+		ctx, s = tracer.Start(ctx, name, opts...)
+	}
 	if _, off := s.(*inert); off {
 		return fn(ctx, s)
 	}

@@ -117,7 +117,7 @@ func ExampleDo() {
 }
 
 func ExampleHTTPRules() {
-	for _, r := range otelgate.HTTPRules() {
+	for _, r := range otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient) {
 		fmt.Println(r.Kind, spangate.Gym.Format(r.Group))
 	}
 

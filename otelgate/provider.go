@@ -3,12 +3,14 @@
 package otelgate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
+	"sync"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
 	"go.opentelemetry.io/otel/trace/noop"
@@ -26,11 +28,17 @@ var (
 	ErrNilGate = errors.New("nil gate")
 	// ErrInvalidRule is a rule that can't be meant.
 	ErrInvalidRule = errors.New("invalid rule")
+	// ErrInvalidOption is another option with an argument that it can't have.
+	ErrInvalidOption = errors.New("invalid option")
 )
 
 // TracerProvider is a [trace.TracerProvider] whose spans stand behind a gate. Make one with
 // [NewTracerProvider]; the zero value starts no spans. It may be used by any number of
 // goroutines and must not be copied.
+//
+// Group, Transparent and WithGate return views: providers of the same base and rules that
+// differ in one respect. A span of a view answers TracerProvider with the provider that the
+// view is of, since what is found through a span need not be of the view's group.
 type TracerProvider struct {
 	embedded.TracerProvider
 
@@ -38,28 +46,36 @@ type TracerProvider struct {
 	rules []Rule
 	gate  *spangate.Gate
 
-	// A view made by Group has one switcher for every scope, in place of the rules.
-	every *switcher
+	group       *spangate.Mask // of every scope, in place of the rules; nil: the rules decide
+	transparent bool           // whatever the rules say
 
-	// root is the provider that this one is a view of, or itself. Spans answer with it
-	// when they are asked for their provider: what is found through a span of one group
-	// is not itself of that group.
+	// root is the provider that this one is a view of, or itself.
 	root *TracerProvider
 	// none is the inert span of a site that is off under no span.
 	none inert
+
+	mu      sync.RWMutex
+	tracers map[scope]*gatedTracer
+}
+
+// scope is what tells the tracers of a provider apart.
+type scope struct {
+	name, version, schemaURL string
+	attributes               attribute.Distinct
 }
 
 var _ trace.TracerProvider = (*TracerProvider)(nil)
 
 // NewTracerProvider returns a provider that starts the spans of base for which the rules
-// find a group that is on. The first rule that matches a span's scope and kind decides; a
-// scope without a rule passes through ungated. The rules are copied.
+// find a group that is on. The first rule that matches a span's scope, name and kind
+// decides; a span without a rule passes through ungated.
 //
-// It fails, with [ErrNilProvider], [ErrPlaceholder], [ErrNilGate] or [ErrInvalidRule], on a
-// base or gate that is nil, on a rule that can't be meant, and on the placeholder that
-// otel.GetTracerProvider returns until a provider is installed: once this one were
-// installed, the placeholder would delegate to it and it to the placeholder, for ever.
-func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, rules ...Rule) (*TracerProvider, error) {
+// It fails, with [ErrNilProvider], [ErrPlaceholder], [ErrNilGate], [ErrInvalidRule] or
+// [ErrInvalidOption], on a base or gate that is nil, on an option that can't be meant, and on
+// the placeholder that otel.GetTracerProvider returns until a provider is installed: once
+// this one were installed, the placeholder would delegate to it and it to the placeholder,
+// for ever.
+func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, opts ...Option) (*TracerProvider, error) {
 	if isNil(base) {
 		return nil, fmt.Errorf("otelgate: %w (%T); pass the SDK's provider", ErrNilProvider, base)
 	}
@@ -69,14 +85,18 @@ func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, rules ...
 	if gate == nil {
 		return nil, fmt.Errorf("otelgate: %w; pass a *spangate.Gate, new(spangate.Gate) has everything off", ErrNilGate)
 	}
-	for i, r := range rules {
-		if err := r.validate(); err != nil {
-			return nil, fmt.Errorf("otelgate: %w: rule %d: %w", ErrInvalidRule, i, err)
+	var c config
+	for _, opt := range opts {
+		if opt != nil {
+			opt.apply(&c)
 		}
 	}
-	p := &TracerProvider{base: base, rules: slices.Clone(rules), gate: gate}
+	if err := c.validate(gate); err != nil {
+		return nil, err
+	}
+	p := &TracerProvider{base: base, rules: c.rules, gate: gate}
 	p.root = p
-	p.none = newInert(p, noSpan)
+	p.none = inert{Span: noSpan, root: p, of: noSpan}
 	return p, nil
 }
 
@@ -98,57 +118,98 @@ func isPlaceholder(base trace.TracerProvider) bool {
 	return t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "go.opentelemetry.io/otel/internal/global"
 }
 
-// Tracer returns the base's tracer of this scope behind the gate. Tracers that differ in
-// version, schema URL or attributes are the base's to tell apart.
+// Tracer returns the base's tracer of this scope behind the gate. It is the same tracer every
+// time for the same name, version, schema URL and attributes.
 func (p *TracerProvider) Tracer(name string, opts ...trace.TracerOption) trace.Tracer {
-	if p.base == nil {
+	if p == nil || p.base == nil {
 		return noop.Tracer{}
 	}
-	t := &tracer{base: p.base.Tracer(name, opts...), root: p.root}
-	if p.every != nil {
-		t.one = *p.every
+	key := scope{name: cmp.Or(name, EmptyScope)}
+	if len(opts) > 0 {
+		c := trace.NewTracerConfig(opts...)
+		attributes := c.InstrumentationAttributes()
+		key.version, key.schemaURL, key.attributes = c.InstrumentationVersion(), c.SchemaURL(), attributes.Equivalent()
+	}
+	p.mu.RLock()
+	t := p.tracers[key]
+	p.mu.RUnlock()
+	if t != nil {
 		return t
 	}
-	kinds := switchers(p.rules, name, p.gate)
-	if kinds.same() {
-		t.one = kinds[trace.SpanKindInternal]
-	} else {
-		t.kinds = &kinds
+	t = &gatedTracer{base: p.base.Tracer(name, opts...), root: p.root, sites: p.sites(key.name)}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if first := p.tracers[key]; first != nil {
+		return first
 	}
+	if p.tracers == nil {
+		p.tracers = make(map[scope]*gatedTracer)
+	}
+	p.tracers[key] = t
 	return t
+}
+
+// sites returns the sites of a scope's spans.
+func (p *TracerProvider) sites(scope string) sites {
+	if p.group != nil {
+		return sites{rest: site{p.gate, *p.group, p.transparent}}
+	}
+	var all sites
+	for _, r := range p.rules {
+		if !matches(r.Scope, scope) {
+			continue
+		}
+		s := site{cmp.Or(r.Gate, p.gate), r.Group, r.Transparent || p.transparent}
+		if r.Name == "" && r.Kind == trace.SpanKindUnspecified {
+			all.rest = s
+			break
+		}
+		all.special = append(all.special, special{r.Name, r.Kind, s})
+	}
+	return all
 }
 
 // Group returns a view of p in which every scope is of group g, whatever the rules say. The
 // view of an empty g is always off.
 func (p *TracerProvider) Group(g spangate.Mask) *TracerProvider {
 	view := p.view()
-	view.every = &switcher{gate: p.gate, group: g}
+	view.group = &g
 	return view
 }
 
-// In returns a view of p over another namespace's gate, which then decides wherever p's own
-// gate would: in rules that name no gate, and in views made by Group. What is found through
-// a span of the view is decided by p's own gate and rules again, whose groups are of p's
-// namespace. A nil gate changes nothing.
-func (p *TracerProvider) In(gate *spangate.Gate) *TracerProvider {
+// Transparent returns a view of p whose sites hand their context on as it was while they are
+// off: for code that keeps what [Rule.Transparent] asks. Don't hand the view to a library.
+func (p *TracerProvider) Transparent() *TracerProvider {
 	view := p.view()
-	if gate == nil {
-		return view
-	}
-	view.gate = gate
-	if p.every != nil {
-		view.every = &switcher{gate: gate, group: p.every.group}
-	}
+	view.transparent = true
+	return view
+}
+
+// WithGate returns a view of p over another namespace's gate, which then decides wherever p's
+// own gate would: in rules that name no gate, and in views made by Group. What is found
+// through a span of the view is decided by p's own gate and rules again, whose groups are of
+// p's namespace. A nil gate changes nothing.
+func (p *TracerProvider) WithGate(gate *spangate.Gate) *TracerProvider {
+	view := p.view()
+	view.gate = cmp.Or(gate, view.gate)
 	return view
 }
 
 func (p *TracerProvider) view() *TracerProvider {
-	return &TracerProvider{base: p.base, rules: p.rules, gate: p.gate, every: p.every, root: p.root}
+	if p == nil {
+		return new(TracerProvider)
+	}
+	return &TracerProvider{base: p.base, rules: p.rules, gate: p.gate, group: p.group, transparent: p.transparent, root: p.root}
 }
 
 // Shutdown shuts the base down, if it can be.
 func (p *TracerProvider) Shutdown(ctx context.Context) error {
-	if base, ok := p.base.(interface{ Shutdown(context.Context) error }); ok {
+	if p == nil {
+		return nil
+	}
+	if base, ok := p.base.(interface {
+		Shutdown(ctx context.Context) error
+	}); ok {
 		return base.Shutdown(ctx)
 	}
 	return nil
@@ -156,7 +217,12 @@ func (p *TracerProvider) Shutdown(ctx context.Context) error {
 
 // ForceFlush has the base export the spans that have ended, if it can.
 func (p *TracerProvider) ForceFlush(ctx context.Context) error {
-	if base, ok := p.base.(interface{ ForceFlush(context.Context) error }); ok {
+	if p == nil {
+		return nil
+	}
+	if base, ok := p.base.(interface {
+		ForceFlush(ctx context.Context) error
+	}); ok {
 		return base.ForceFlush(ctx)
 	}
 	return nil

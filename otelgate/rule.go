@@ -3,6 +3,7 @@
 package otelgate
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -11,11 +12,16 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// Rule puts the spans of some instrumentation scopes, or those of one kind, in a group.
+// Rule puts spans in a group, by their instrumentation scope, name and kind. A Rule is an
+// [Option]. Its zero value matches every span and has no group, which is refused.
 type Rule struct {
 	// Scope is the name of an instrumentation scope, which most libraries make their
-	// import path, or a prefix of such names that ends in '*'. Empty matches any.
+	// import path, or a prefix of such names that ends in '*'. Empty matches any. The
+	// scope without a name is [EmptyScope].
 	Scope string
+	// Name is the name that a span is started with, or a prefix of such names that ends in
+	// '*'. Empty matches any.
+	Name string
 	// Kind is the kind of span that the rule is for; unspecified matches any. A span
 	// started without a kind is internal.
 	Kind trace.SpanKind
@@ -23,32 +29,89 @@ type Rule struct {
 	// several namespaces has several.
 	Gate *spangate.Gate
 	// Group is the group of the gate's namespace that the spans belong to. If it holds
-	// several, the spans are on while any of them is.
+	// several, the spans are on while any of them is. It must not be empty.
 	Group spangate.Mask
+	// Transparent makes sites that are off hand their context on as it was, so that what
+	// inner code writes to [trace.SpanFromContext] lands on the nearest span that is on.
+	// It is for code that ends the span that Start returned, and never one that it takes
+	// from a context: that one would be the caller's.
+	Transparent bool
 }
 
-// HTTPRules returns the rules that put otelhttp's server spans in [spangate.BitServer] and
-// its client spans in [spangate.BitHTTPClient].
-func HTTPRules() []Rule {
+// Rules is a list of rules, which is an [Option] as a whole.
+type Rules []Rule
+
+// EmptyScope is the name, as the SDK has it, of a scope whose name is empty.
+const EmptyScope = "go.opentelemetry.io/otel/sdk/tracer"
+
+// HTTPRules returns the rules that put otelhttp's server spans in the group server and its
+// client spans in the group client. Both are groups of the provider's gate, whose
+// vocabulary is for the caller to know; for [spangate.Gym]:
+//
+//	otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient)
+func HTTPRules(server, client spangate.Mask) Rules {
 	const otelhttp = "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
-	return []Rule{
-		{Scope: otelhttp, Kind: trace.SpanKindServer, Group: spangate.BitServer},
-		{Scope: otelhttp, Kind: trace.SpanKindClient, Group: spangate.BitHTTPClient},
+	return Rules{
+		{Scope: otelhttp, Kind: trace.SpanKindServer, Group: server},
+		{Scope: otelhttp, Kind: trace.SpanKindClient, Group: client},
 	}
 }
 
-// matches reports whether the rule is for spans of this scope, whatever their kind.
-func (r Rule) matches(scope string) bool {
-	if prefix, ok := strings.CutSuffix(r.Scope, "*"); ok {
-		return strings.HasPrefix(scope, prefix)
-	}
-	return r.Scope == "" || r.Scope == scope
+// An Option configures [NewTracerProvider]: a [Rule], [Rules], or what [Names] returns. A nil
+// Option does nothing.
+type Option interface{ apply(*config) }
+
+// config is what the options of a provider say.
+type config struct {
+	rules []Rule
+	names *spangate.Catalog
+	err   error
 }
 
-// validate returns an error that says how to mend the rule, if it can't be meant.
+func (r Rule) apply(c *config)   { c.rules = append(c.rules, r) }
+func (rs Rules) apply(c *config) { c.rules = append(c.rules, rs...) }
+
+type optionFunc func(*config)
+
+func (f optionFunc) apply(c *config) { f(c) }
+
+// Names says that c names the bits of the provider's gate. A rule for that gate with a bit
+// that c does not name is then refused: nothing could ever turn it on. Rules with a gate of
+// their own are not looked at.
+func Names(c *spangate.Catalog) Option {
+	return optionFunc(func(o *config) {
+		if c == nil {
+			o.err = errors.New("Names was given a nil catalog; pass the one that the gate is registered with")
+		}
+		o.names = c
+	})
+}
+
+// validate returns an error that says how to mend the options, if they can't be meant.
+func (c *config) validate(gate *spangate.Gate) error {
+	if c.err != nil {
+		return fmt.Errorf("otelgate: %w: %w", ErrInvalidOption, c.err)
+	}
+	for i, r := range c.rules {
+		err := r.validate()
+		if err == nil && c.names != nil && (r.Gate == nil || r.Gate == gate) {
+			if rest := r.Group.Without(c.names.All()); rest != 0 {
+				err = fmt.Errorf("group %v has no name in the catalog %s, so no spec could turn it on; it has %s",
+					rest, c.names.Namespace(), c.names.Format(c.names.All()))
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("otelgate: %w: rule %d: %w", ErrInvalidRule, i, err)
+		}
+	}
+	return nil
+}
+
 func (r Rule) validate() error {
-	if i := strings.IndexByte(r.Scope, '*'); i >= 0 && i < len(r.Scope)-1 {
-		return fmt.Errorf("scope %q has a '*' at byte %d; only the last byte may be one", r.Scope, i)
+	for _, p := range []struct{ what, pattern string }{{"scope", r.Scope}, {"name", r.Name}} {
+		if i := strings.IndexByte(p.pattern, '*'); i >= 0 && i < len(p.pattern)-1 {
+			return fmt.Errorf("%s %q has a '*' at byte %d; only the last byte may be one", p.what, p.pattern, i)
+		}
 	}
 	if r.Kind < trace.SpanKindUnspecified || r.Kind > trace.SpanKindConsumer {
 		return fmt.Errorf("kind %d is none of OpenTelemetry's; leave it unspecified to match any", r.Kind)
@@ -59,64 +122,10 @@ func (r Rule) validate() error {
 	return nil
 }
 
-// switcher decides whether a span is on: always, or while some group of a gate is.
-type switcher struct {
-	gate  *spangate.Gate // nil: always
-	group spangate.Mask
-}
-
-func (s switcher) on() bool { return s.gate == nil || s.gate.On(s.group) }
-
-// byKind has the switcher for each kind of span. The unspecified kind has none.
-type byKind [trace.SpanKindConsumer + 1]switcher
-
-// switchers returns what decides for spans of this scope, by kind. The first rule that
-// matches both decides; without one, the span is always on.
-func switchers(rules []Rule, scope string, gate *spangate.Gate) byKind {
-	var kinds byKind
-	var decided [len(kinds)]bool
-	decide := func(kind trace.SpanKind, s switcher) {
-		if !decided[kind] {
-			kinds[kind], decided[kind] = s, true
-		}
+// matches reports whether name is what the pattern of a rule stands for.
+func matches(pattern, name string) bool {
+	if n := len(pattern); n > 0 && pattern[n-1] == '*' {
+		return strings.HasPrefix(name, pattern[:n-1])
 	}
-	for _, r := range rules {
-		if !r.matches(scope) {
-			continue
-		}
-		s := switcher{gate: r.Gate, group: r.Group}
-		if s.gate == nil {
-			s.gate = gate
-		}
-		if r.Kind != trace.SpanKindUnspecified {
-			decide(r.Kind, s)
-			continue
-		}
-		for kind := trace.SpanKindInternal; kind <= trace.SpanKindConsumer; kind++ {
-			decide(kind, s)
-		}
-		break
-	}
-	return kinds
-}
-
-// same reports whether one switcher decides for every kind.
-func (k *byKind) same() bool {
-	for kind := trace.SpanKindServer; kind <= trace.SpanKindConsumer; kind++ {
-		if k[kind] != k[trace.SpanKindInternal] {
-			return false
-		}
-	}
-	return true
-}
-
-// agree returns whether spans are on, if that is so for every kind alike at this moment.
-func (k *byKind) agree() (on, ok bool) {
-	on = k[trace.SpanKindInternal].on()
-	for kind := trace.SpanKindServer; kind <= trace.SpanKindConsumer; kind++ {
-		if k[kind].on() != on {
-			return false, false
-		}
-	}
-	return on, true
+	return pattern == "" || pattern == name
 }

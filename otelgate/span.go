@@ -4,61 +4,163 @@ package otelgate
 
 import (
 	"context"
+	"reflect"
+	"sync/atomic"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// span is a span of the base that is on. All of its methods but one are the base's. They
-// are promoted, not written out, since the SDK's End records a panic only when the deferred
-// call reaches it directly, and a promoted method does not stand in between.
-type span struct {
+// sdkSpan is a span that is on and whose base is the SDK's. It embeds the SDK's interface,
+// since libraries assert a span to [sdktrace.ReadOnlySpan] or ReadWriteSpan.
+//
+// Methods are promoted and not written out: the SDK's End records a panic only when the
+// deferred call reaches it directly, and a promoted method does not stand in between.
+type sdkSpan struct {
+	sdktrace.ReadWriteSpan
+	started
+}
+
+// otherSpan is a span that is on and whose base is not a recording span of the SDK's: a span
+// that was not sampled, or one of another implementation.
+type otherSpan struct {
 	trace.Span
-	beneath inert // what a site that is off right beneath this span hands back
-}
-
-// TracerProvider returns the gated provider.
-func (s *span) TracerProvider() trace.TracerProvider { return s.beneath.root }
-
-// started is a span that is on and the context in which it is the current one: one
-// allocation, where [trace.ContextWithSpan] would make it two.
-type started struct {
-	context.Context
-	span span
-}
-
-// Value returns the span for the key of the current span.
-func (c *started) Value(key any) any {
-	if key == spanKey {
-		return &c.span
-	}
-	return c.Context.Value(key)
-}
-
-// inert is the span of a site that is off. It has the context of the span above, if there
-// is one, and is otherwise OpenTelemetry's own no-op span.
-type inert struct {
-	trace.Span // noSpan: what OpenTelemetry adds to the interface is inert too
-	root       *TracerProvider
-	of         trace.Span
-}
-
-// noSpan is shared by all inert spans; embedding a noop.Span in each would make every span
-// that is on a good deal larger.
-var noSpan trace.Span = noop.Span{}
-
-func newInert(root *TracerProvider, of trace.Span) inert {
-	return inert{Span: noSpan, root: root, of: of}
+	started
 }
 
 var (
-	_ trace.Span      = (*span)(nil)
-	_ trace.Span      = (*inert)(nil)
-	_ context.Context = (*started)(nil)
+	_ trace.Span             = (*sdkSpan)(nil)
+	_ sdktrace.ReadWriteSpan = (*sdkSpan)(nil)
+	_ trace.Span             = (*otherSpan)(nil)
 )
+
+// TracerProvider returns the gated provider.
+func (s *sdkSpan) TracerProvider() trace.TracerProvider { return s.inert.root }
+
+// TracerProvider returns the gated provider.
+func (s *otherSpan) TracerProvider() trace.TracerProvider { return s.inert.root }
+
+// started is what a gated span adds to the base's.
+type started struct {
+	inert inert           // the span of a site that is off beneath this span
+	base  context.Context // as the base's Start returned it, with the base's span in it
+	ctx   context.Context // base with the gated span in it, as the gated Start returned it
+	// inertCtx is ctx with inert in it, made when the first site that is off asks for it.
+	inertCtx atomic.Pointer[context.Context]
+}
+
+// startedOf returns the started part of a value that a context holds under spanKey, or nil if
+// that value is not a gated span.
+func startedOf(above any) *started {
+	switch s := above.(type) {
+	case *sdkSpan:
+		return &s.started
+	case *otherSpan:
+		return &s.started
+	}
+	return nil
+}
+
+// wrap returns span, which the base started and returned together with ctx, as a gated span,
+// and the context that holds it.
+func (t *gatedTracer) wrap(ctx context.Context, span trace.Span) (context.Context, trace.Span) {
+	if rw, ok := span.(sdktrace.ReadWriteSpan); ok {
+		s := &sdkSpan{ReadWriteSpan: rw}
+		return s.begin(t.root, ctx, s), s
+	}
+	s := &otherSpan{Span: span}
+	return s.begin(t.root, ctx, s), s
+}
+
+// begin fills in s, which is part of the gated span self, and returns the context that holds
+// self. base is the context that the base's Start returned.
+func (s *started) begin(root *TracerProvider, base context.Context, self trace.Span) context.Context {
+	// The base may put another span in its context than the one it returns, as a provider
+	// that adds profiling labels does. Its next Start expects to find that one.
+	s.inert = inert{Span: noSpan, root: root, of: trace.SpanFromContext(base)}
+	s.base = base
+	s.ctx = trace.ContextWithSpan(base, self)
+	return s.ctx
+}
+
+// beneath returns what a site that is off hands back where the current span of ctx is s.
+func (s *started) beneath(ctx context.Context, transparent bool) (context.Context, trace.Span) {
+	if transparent {
+		return ctx, &s.inert
+	}
+	if ctx != s.ctx {
+		return trace.ContextWithSpan(ctx, &s.inert), &s.inert
+	}
+	made := s.inertCtx.Load()
+	if made == nil {
+		next := trace.ContextWithSpan(ctx, &s.inert)
+		made = &next
+		s.inertCtx.Store(made) // two goroutines may both make one; either serves
+	}
+	return *made, &s.inert
+}
+
+// inert is the span of a site that is off. It has the span context of the span above, and is
+// otherwise OpenTelemetry's own no-op span.
+type inert struct {
+	trace.Span // noSpan: what OpenTelemetry adds to the interface is inert too
+	root       *TracerProvider
+	of         trace.Span // the span above, as the base knows it
+}
+
+var _ trace.Span = (*inert)(nil)
+
+// noSpan is shared by all inert spans; embedding a noop.Span in each would make every gated
+// span a good deal larger.
+var noSpan trace.Span = noop.Span{}
 
 // SpanContext returns that of the span above.
 func (s *inert) SpanContext() trace.SpanContext { return s.of.SpanContext() }
 
 // TracerProvider returns the gated provider.
 func (s *inert) TracerProvider() trace.TracerProvider { return s.root }
+
+// inertContext is a context whose current span is inert. It is used above spans that are not
+// gated, where it makes inert span and context one allocation; beneath a gated span the
+// context is OpenTelemetry's own, which Value looks through faster.
+type inertContext struct {
+	context.Context
+	inert inert
+}
+
+// Value returns the inert span under OpenTelemetry's key of the current span.
+func (c *inertContext) Value(key any) any {
+	if key == spanKey {
+		return &c.inert
+	}
+	return c.Context.Value(key)
+}
+
+// underlying returns the span that the base is to see where a context holds span: the base's
+// own behind a gated or an inert one, however many gated providers are stacked.
+func underlying(span trace.Span) trace.Span {
+	for {
+		switch s := span.(type) {
+		case *sdkSpan:
+			span = s.inert.of
+		case *otherSpan:
+			span = s.inert.of
+		case *inert:
+			span = s.of
+		default:
+			return span
+		}
+	}
+}
+
+// bareType is the type of the span that stands for a span context without a span, as
+// propagators and [trace.ContextWithSpanContext] make it.
+var bareType = reflect.TypeOf(trace.SpanFromContext(trace.ContextWithSpanContext(context.Background(), trace.SpanContext{})))
+
+// isBare reports whether span only carries a span context: nothing can be written to it, and
+// its TracerProvider starts no spans.
+func isBare(span trace.Span) bool {
+	_, isNoop := span.(noop.Span)
+	return isNoop || reflect.TypeOf(span) == bareType
+}

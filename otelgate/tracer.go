@@ -9,123 +9,148 @@ import (
 	"go.opentelemetry.io/otel/trace/embedded"
 )
 
-// tracer is the base's tracer of one scope, behind a gate.
-type tracer struct {
+// gatedTracer is the base's tracer of one scope, behind a gate.
+type gatedTracer struct {
 	embedded.Tracer
 
 	base  trace.Tracer
 	root  *TracerProvider
-	one   switcher // decides for every kind of span, unless
-	kinds *byKind  // each kind has its own
+	sites sites
 }
 
-var _ trace.Tracer = (*tracer)(nil)
+var _ trace.Tracer = (*gatedTracer)(nil)
 
-// Start starts a span if its group is on, and is transparent if it is off; the package's
-// doc has the cases. A nil ctx counts as [context.Background], as in the SDK.
-func (t *tracer) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
+// Start starts a span if its group is on. If it is off, it returns an inert span, and a
+// context that holds it; the package's doc has the cases. A nil ctx counts as
+// [context.Background], as in the SDK.
+func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
+	s := t.sites.of(name, opts)
+	return t.startAt(s, s.transparent, ctx, name, opts)
+}
+
+// Enabled reports whether some span that the tracer could start now would be on. It is false
+// if each would be inert, whatever its name and kind. It is OpenTelemetry's Tracer.Enabled.
+func (t *gatedTracer) Enabled(ctx context.Context) bool {
+	if base, ok := t.base.(interface {
+		Enabled(ctx context.Context) bool
+	}); ok && !base.Enabled(ctx) {
+		return false
+	}
+	return t.sites.anyOn()
+}
+
+// startTransparent is Start for code that hands its context on as it was while it is off.
+func (t *gatedTracer) startTransparent(ctx context.Context, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
+	return t.startAt(t.sites.of(name, opts), true, ctx, name, opts)
+}
+
+func (t *gatedTracer) startAt(s *site, transparent bool, ctx context.Context, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if t.kinds != nil || len(opts) > 0 {
-		return t.startWith(ctx, name, opts)
+	if !s.on() {
+		return t.off(ctx, opts, transparent)
 	}
-	if t.one.on() {
-		return t.start(ctx, name, nil)
+	next, span := t.base.Start(t.shown(ctx), name, opts...)
+	if _, off := span.(*inert); off { // the base is gated too, and its gate is off
+		return t.off(ctx, opts, transparent)
 	}
-	switch s := ctx.Value(spanKey).(type) {
-	case *span:
-		if s.beneath.root == t.root {
-			return ctx, &s.beneath
+	return t.wrap(next, span)
+}
+
+// shown returns ctx as the base is to see it: with its own span as the current one in place
+// of a gated or an inert one. The SDK counts a span's children, and samplers and span
+// processors look at its parent, where that is of the SDK's own type.
+func (t *gatedTracer) shown(ctx context.Context) context.Context {
+	above := ctx.Value(spanKey)
+	if s := startedOf(above); s != nil {
+		if ctx == s.ctx && s.inert.root == t.root {
+			return s.base
 		}
-	case nil:
+		return trace.ContextWithSpan(ctx, underlying(s.inert.of))
+	}
+	if s, ok := above.(*inert); ok {
+		return trace.ContextWithSpan(ctx, underlying(s.of))
+	}
+	return ctx
+}
+
+// off returns what a site that is off hands back.
+func (t *gatedTracer) off(ctx context.Context, opts []trace.SpanStartOption, transparent bool) (context.Context, trace.Span) {
+	above, ok := ctx.Value(spanKey).(trace.Span)
+	if !ok {
 		return ctx, &t.root.none
 	}
-	return t.pass(ctx)
-}
-
-// startWith is Start where the options or the span's kind matter.
-func (t *tracer) startWith(ctx context.Context, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
-	on, ok := t.one.on(), true
-	if t.kinds != nil {
-		on, ok = t.kinds.agree()
+	if len(opts) > 0 && newRoot(opts) {
+		return t.detach(ctx, above)
 	}
-	if ok && on {
-		return t.start(ctx, name, opts)
-	}
-	// There is no cheaper way to see the kind, or that a new root is asked for, than to
-	// evaluate all options.
-	config := trace.NewSpanStartConfig(opts...)
-	if !ok && t.kinds[trace.ValidateSpanKind(config.SpanKind())].on() {
-		return t.start(ctx, name, opts)
-	}
-	if config.NewRoot() {
-		return t.cut(ctx)
-	}
-	return t.pass(ctx)
-}
-
-// start starts a span of the base and wraps it.
-func (t *tracer) start(ctx context.Context, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
-	// The base is shown its own span, if one of ours is above: the SDK counts a span's
-	// children, and samplers and span processors look at its parent, where that is of the
-	// SDK's own type.
-	shown := ctx
-	above, wrapped := ctx.Value(spanKey).(*span)
-	if wrapped {
-		shown = trace.ContextWithSpan(ctx, above.Span)
-	}
-	next, base := t.base.Start(shown, name, opts...)
-	if _, off := base.(*inert); off { // the base is gated as well, and its gate is off
-		if wrapped && next == shown {
-			next = ctx
-		}
-		return t.pass(next)
-	}
-	c := &started{Context: next, span: span{Span: base, beneath: newInert(t.root, base)}}
-	return c, &c.span
-}
-
-// pass is a site that is off: what is beneath it joins the span above it.
-func (t *tracer) pass(ctx context.Context) (context.Context, trace.Span) {
-	switch s := ctx.Value(spanKey).(type) {
-	case nil:
-		return ctx, &t.root.none
-	case *span:
-		if s.beneath.root == t.root {
-			return ctx, &s.beneath
-		}
+	switch s := above.(type) {
 	case *inert:
 		if s.root == t.root {
 			return ctx, s
 		}
+	case *sdkSpan:
+		if s.inert.root == t.root {
+			return s.started.beneath(ctx, transparent)
+		}
+	case *otherSpan:
+		if s.inert.root == t.root {
+			return s.started.beneath(ctx, transparent)
+		}
 	}
-	return t.passForeign(ctx)
-}
-
-// passForeign is pass under a span that is not of this provider.
-func (t *tracer) passForeign(ctx context.Context) (context.Context, trace.Span) {
-	above := trace.SpanFromContext(ctx)
-	sc := above.SpanContext()
+	// The span is another provider's, or a span context without a span.
+	of := underlying(above)
+	sc := of.SpanContext()
 	if !sc.IsValid() {
 		return ctx, &t.root.none
 	}
-	s := newInert(t.root, above)
-	if sc.IsRemote() {
-		// The span that propagation leaves in a context answers TracerProvider with one
-		// that does nothing; what looks there would lose its spans.
-		ctx = trace.ContextWithSpan(ctx, &s)
+	c := &inertContext{Context: ctx, inert: inert{Span: noSpan, root: t.root, of: of}}
+	if transparent && !sc.IsRemote() && !isBare(of) {
+		return ctx, &c.inert
 	}
-	return ctx, &s
+	return c, &c.inert
 }
 
-// cut is a site that is off and was to start a new trace: what is beneath it must not join
-// the trace above.
-func (t *tracer) cut(ctx context.Context) (context.Context, trace.Span) {
-	none := &t.root.none
-	// Not just a context that is valid: the SDK joins one that has a trace ID only.
-	if !trace.SpanContextFromContext(ctx).Equal(trace.SpanContext{}) {
-		ctx = trace.ContextWithSpan(ctx, none)
+// detach returns what a site that is off and was to start a new trace hands back: what is
+// beneath it must not join the trace above.
+func (t *gatedTracer) detach(ctx context.Context, above trace.Span) (context.Context, trace.Span) {
+	// Not just if it is valid: the SDK joins a span context that has a trace ID only.
+	if !above.SpanContext().Equal(trace.SpanContext{}) {
+		ctx = trace.ContextWithSpan(ctx, &t.root.none)
 	}
-	return ctx, none
+	return ctx, &t.root.none
+}
+
+// newRoot reports whether one of the options is [trace.WithNewRoot].
+func newRoot(opts []trace.SpanStartOption) bool {
+	for i := range opts {
+		if isPlain(opts[i]) {
+			continue
+		}
+		if c := trace.NewSpanStartConfig(opts[i]); c.NewRoot() {
+			return true
+		}
+	}
+	return false
+}
+
+// kindOf returns the kind of span that the options ask for.
+func kindOf(opts []trace.SpanStartOption) trace.SpanKind {
+	kind := trace.SpanKindUnspecified
+	for i := range opts {
+		if isPlain(opts[i]) {
+			continue
+		}
+		if c := trace.NewSpanStartConfig(opts[i]); c.SpanKind() != trace.SpanKindUnspecified {
+			kind = c.SpanKind()
+		}
+	}
+	return trace.ValidateSpanKind(kind)
+}
+
+// isPlain reports whether an option can set neither kind nor root: attributes, a timestamp and
+// stack traces are options of an event as well. They are not evaluated, since that allocates.
+func isPlain(opt trace.SpanStartOption) bool {
+	_, ok := opt.(trace.EventOption)
+	return ok || opt == nil
 }

@@ -48,7 +48,7 @@ func startTelemetry(ctx context.Context, process, collector string) (*telemetry,
 		// Spans are counted at the end, so none may be dropped when the queue is full.
 		sdktrace.WithBatcher(exporter, sdktrace.WithBlocking(), sdktrace.WithExportTimeout(callTimeout/2)),
 	)
-	provider, err := otelgate.NewTracerProvider(sdk, gate, otelgate.HTTPRules()...)
+	provider, err := otelgate.NewTracerProvider(sdk, gate, otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient))
 	if err != nil {
 		return nil, err
 	}

@@ -35,11 +35,11 @@ type fixture struct {
 	exported *tracetest.InMemoryExporter
 }
 
-func newFixture(t *testing.T, on spangate.Mask, rules ...otelgate.Rule) *fixture {
+func newFixture(t *testing.T, on spangate.Mask, opts ...otelgate.Option) *fixture {
 	t.Helper()
 	f := &fixture{gate: spangate.NewGate(on), exported: tracetest.NewInMemoryExporter()}
 	f.sdk = sdktrace.NewTracerProvider(sdktrace.WithSyncer(f.exported))
-	p, err := otelgate.NewTracerProvider(f.sdk, f.gate, rules...)
+	p, err := otelgate.NewTracerProvider(f.sdk, f.gate, opts...)
 	require.NoError(t, err)
 	f.TracerProvider = p
 	t.Cleanup(func() { assert.NoError(t, f.sdk.Shutdown(context.Background())) })

@@ -69,7 +69,7 @@ type fleet struct {
 
 func newFleet(t *testing.T, m mode) *fleet {
 	t.Helper()
-	f := &fleet{fixture: newFixture(t, 0, otelgate.HTTPRules()...)}
+	f := &fleet{fixture: newFixture(t, 0, otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient))}
 
 	previous := otel.GetTracerProvider()
 	otel.SetTracerProvider(m.global(f.fixture))
@@ -301,7 +301,7 @@ func TestClientUnderNoTraceTakesTheGlobalProvider(t *testing.T) {
 // whether the server's span is on or off.
 func TestHostileTraceparentOnAPublicEndpointIsCutOff(t *testing.T) {
 	for _, mask := range []spangate.Mask{0, spangate.BitServer} {
-		f := newFixture(t, mask, otelgate.HTTPRules()...)
+		f := newFixture(t, mask, otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient))
 		handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			_, s := f.Tracer("ungated").Start(r.Context(), "work")
 			s.End()

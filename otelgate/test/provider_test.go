@@ -83,7 +83,7 @@ func TestEveryKindHasItsOwnRule(t *testing.T) {
 }
 
 func TestScopeWithoutARulePassesThrough(t *testing.T) {
-	f := newFixture(t, 0, otelgate.HTTPRules()...)
+	f := newFixture(t, 0, otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient))
 	assert.True(t, started(f.Tracer("mine")))
 }
 
@@ -109,7 +109,7 @@ func TestViews(t *testing.T) {
 	assert.False(t, started(f.Group(2).Tracer("anything")))
 	assert.False(t, started(f.Group(0).Tracer("anything")), "an empty group is never on")
 
-	for _, view := range []*otelgate.TracerProvider{f.In(other).Group(1), f.Group(1).In(other)} {
+	for _, view := range []*otelgate.TracerProvider{f.WithGate(other).Group(1), f.Group(1).WithGate(other)} {
 		tracer := view.Tracer("anything")
 		other.Store(0)
 		assert.False(t, started(tracer))
@@ -117,11 +117,11 @@ func TestViews(t *testing.T) {
 		assert.True(t, started(tracer))
 	}
 	other.Store(2)
-	assert.True(t, started(f.In(other).Tracer("ruled")), "a rule without a gate follows the view's")
-	for _, view := range []*otelgate.TracerProvider{f.In(nil).Group(1), f.Group(1).In(nil)} {
+	assert.True(t, started(f.WithGate(other).Tracer("ruled")), "a rule without a gate follows the view's")
+	for _, view := range []*otelgate.TracerProvider{f.WithGate(nil).Group(1), f.Group(1).WithGate(nil)} {
 		assert.True(t, started(view.Tracer("x")), "a nil gate changes nothing")
 	}
-	for _, view := range []*otelgate.TracerProvider{f.In(nil).Group(2), f.Group(2).In(nil)} {
+	for _, view := range []*otelgate.TracerProvider{f.WithGate(nil).Group(2), f.Group(2).WithGate(nil)} {
 		assert.False(t, started(view.Tracer("x")), "a nil gate changes nothing")
 	}
 
@@ -172,7 +172,7 @@ func TestConstructorRefuses(t *testing.T) {
 		{"a negative kind", sdk, gate, []otelgate.Rule{{Kind: -1, Group: 1}}, otelgate.ErrInvalidRule, "kind -1"},
 		{"no group", sdk, gate, []otelgate.Rule{{Scope: "lib"}}, otelgate.ErrInvalidRule, `scope "lib" has no group`},
 	} {
-		p, err := otelgate.NewTracerProvider(tt.base, tt.gate, tt.rules...)
+		p, err := otelgate.NewTracerProvider(tt.base, tt.gate, otelgate.Rules(tt.rules))
 		assert.Nil(t, p, tt.what)
 		assert.ErrorIs(t, err, tt.reason, tt.what)
 		assert.ErrorContains(t, err, tt.text, tt.what)
@@ -191,14 +191,14 @@ func TestZeroProviderStartsNoSpans(t *testing.T) {
 	var p otelgate.TracerProvider
 	assert.False(t, started(p.Tracer("x")))
 	assert.False(t, started(p.Group(1).Tracer("x")))
-	assert.False(t, started(p.In(spangate.NewGate(1)).Tracer("x")))
+	assert.False(t, started(p.WithGate(spangate.NewGate(1)).Tracer("x")))
 	assert.NoError(t, p.Shutdown(t.Context()))
 	assert.NoError(t, p.ForceFlush(t.Context()))
 }
 
 func TestRulesAreCopied(t *testing.T) {
-	rules := []otelgate.Rule{{Scope: "lib", Group: 1}}
-	f := newFixture(t, 1, rules...)
+	rules := otelgate.Rules{{Scope: "lib", Group: 1}}
+	f := newFixture(t, 1, rules)
 	rules[0].Group = 2
 	assert.True(t, started(f.Tracer("lib")))
 }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otelgate
+
+import (
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spangate/spangate"
+)
+
+// site says when spans are on: always, or while some group of a gate is.
+type site struct {
+	gate        *spangate.Gate // nil: always
+	group       spangate.Mask
+	transparent bool
+}
+
+func (s *site) on() bool { return s.gate == nil || s.gate.On(s.group) }
+
+// sites says which site a span of one scope is started at.
+type sites struct {
+	special []special // by name or kind; the first that matches decides
+	rest    site      // decides if none does
+}
+
+// special is the site of spans that have a name, a kind, or both.
+type special struct {
+	name string         // as in Rule
+	kind trace.SpanKind // unspecified: any
+	site site
+}
+
+// of returns the site of a span. The kind is looked for only if a rule for it is reached.
+func (s *sites) of(name string, opts []trace.SpanStartOption) *site {
+	kind := trace.SpanKindUnspecified
+	for i := range s.special {
+		r := &s.special[i]
+		if !matches(r.name, name) {
+			continue
+		}
+		if r.kind != trace.SpanKindUnspecified {
+			if kind == trace.SpanKindUnspecified {
+				kind = kindOf(opts)
+			}
+			if r.kind != kind {
+				continue
+			}
+		}
+		return &r.site
+	}
+	return &s.rest
+}
+
+// anyOn reports whether a span of some name and kind would be on.
+func (s *sites) anyOn() bool {
+	for i := range s.special {
+		if s.special[i].site.on() {
+			return true
+		}
+	}
+	return s.rest.on()
+}
