@@ -5,20 +5,50 @@
 package otelgate
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/spangate/spangate"
 )
 
 func TestEveryRuledScopeIsOffWhenSitesAreCompiledOut(t *testing.T) {
-	p, err := NewTracerProvider(noop.NewTracerProvider(), spangate.NewGate(spangate.PresetAll), HTTPRules(spangate.BitServer, spangate.BitHTTPClient))
+	p, err := NewTracerProvider(noop.NewTracerProvider(), spangate.NewGate(spangate.PresetAll),
+		HTTPRules(spangate.BitServer, spangate.BitHTTPClient))
 	require.NoError(t, err)
 	_, s := p.Group(spangate.BitRollout).Tracer("mine").Start(t.Context(), "s")
 	assert.IsType(t, (*inert)(nil), s)
 	_, s = p.Tracer("no rule").Start(t.Context(), "s")
 	assert.IsType(t, (*otherSpan)(nil), s)
+}
+
+func TestCompiledOutLibraryLeavesItsCallersSpanAlone(t *testing.T) {
+	exported := tracetest.NewInMemoryExporter()
+	sdk := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exported))
+	p, err := NewTracerProvider(sdk, spangate.NewGate(1), Rule{Scope: "lib", Group: 1})
+	require.NoError(t, err)
+	ctx, outer := p.Tracer("mine").Start(t.Context(), "outer")
+	c, _ := p.Tracer("lib").Start(context.WithValue(ctx, spanKey, trace.SpanFromContext(ctx)), "call")
+	s := trace.SpanFromContext(c)
+	s.SetName("renamed")
+	s.SetStatus(codes.Error, "failed")
+	s.SetAttributes(attribute.Bool("library", true))
+	s.AddEvent("event")
+	s.End()
+	assert.True(t, outer.IsRecording())
+	outer.End()
+	require.Len(t, exported.GetSpans(), 1)
+	stub := exported.GetSpans()[0]
+	assert.Equal(t, "outer", stub.Name)
+	assert.Equal(t, codes.Unset, stub.Status.Code)
+	assert.Empty(t, stub.Attributes)
+	assert.Empty(t, stub.Events)
 }

@@ -4,6 +4,7 @@ package otelgate
 
 import (
 	"context"
+	"fmt"
 
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
@@ -13,18 +14,28 @@ import (
 // managed_span and trace_fn.
 //
 // If fn returns an error, it is recorded on the span, whose status becomes Error with the
-// error's text. If fn panics or calls [runtime.Goexit], the status becomes Error, the span
-// ends, and the panic goes on; the SDK records what it was.
+// error's text. The error of a cancelled context is no exception: an fn that does not count
+// cancellation as a failure returns nil. (In Python, CancelledError is not an Exception, so
+// nemo-lens leaves such a span without a status.) If fn panics or calls [runtime.Goexit], the
+// status becomes Error, the span ends, and the panic goes on; the SDK records what it was.
 //
 // fn is handed the span rather than left to fetch it from the context, where it would find
-// an ancestor while the site is off: the span is inert then.
+// an ancestor while the site is off: Do then hands its context on as it was, like a
+// transparent site ([Rule.Transparent]), and the span is inert.
+//
+// A nil tracer or fn is an error, and nothing runs.
 func Do(ctx context.Context, tracer trace.Tracer, name string, fn func(context.Context, trace.Span) error, opts ...trace.SpanStartOption) error {
-	var s trace.Span
-	if t, ok := tracer.(*gatedTracer); ok {
-		ctx, s = t.startTransparent(ctx, name, opts)
-	} else {
-		ctx, s = tracer.Start(ctx, name, opts...)
+	if tracer == nil || fn == nil {
+		what := "function"
+		if tracer == nil {
+			what = "tracer"
+		}
+		return fmt.Errorf("otelgate: Do: span %.256q: nil %s; nothing was run", name, what)
 	}
+	if t, ok := tracer.(*gatedTracer); ok {
+		tracer = t.transparent
+	}
+	ctx, s := tracer.Start(ctx, name, opts...)
 	if _, off := s.(*inert); off {
 		return fn(ctx, s)
 	}

@@ -49,8 +49,8 @@ type TracerProvider struct {
 	group       *spangate.Mask // of every scope, in place of the rules; nil: the rules decide
 	transparent bool           // whatever the rules say
 
-	// root is the provider that this one is a view of, or itself.
-	root *TracerProvider
+	// origin is that of the provider that this one is a view of, or its own.
+	origin *origin
 	// none is the inert span of a site that is off under no span.
 	none inert
 
@@ -95,8 +95,8 @@ func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, opts ...O
 		return nil, err
 	}
 	p := &TracerProvider{base: base, rules: c.rules, gate: gate}
-	p.root = p
-	p.none = inert{Span: noSpan, root: p, of: noSpan}
+	p.origin = &origin{provider: p}
+	p.none = inert{p.origin, noSpan}
 	return p, nil
 }
 
@@ -136,7 +136,7 @@ func (p *TracerProvider) Tracer(name string, opts ...trace.TracerOption) trace.T
 	if t != nil {
 		return t
 	}
-	t = &gatedTracer{base: p.base.Tracer(name, opts...), root: p.root, sites: p.sites(key.name)}
+	t = p.newTracer(p.base.Tracer(name, opts...), p.sites(key.name))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if first := p.tracers[key]; first != nil {
@@ -146,6 +146,12 @@ func (p *TracerProvider) Tracer(name string, opts ...trace.TracerOption) trace.T
 		p.tracers = make(map[scope]*gatedTracer)
 	}
 	p.tracers[key] = t
+	return t
+}
+
+func (p *TracerProvider) newTracer(base trace.Tracer, s sites) *gatedTracer {
+	t := &gatedTracer{base: base, origin: p.origin, sites: s}
+	t.transparent = &gatedTracer{base: base, origin: p.origin, sites: s.transparent()}
 	return t
 }
 
@@ -199,7 +205,7 @@ func (p *TracerProvider) view() *TracerProvider {
 	if p == nil {
 		return new(TracerProvider)
 	}
-	return &TracerProvider{base: p.base, rules: p.rules, gate: p.gate, group: p.group, transparent: p.transparent, root: p.root}
+	return &TracerProvider{base: p.base, rules: p.rules, gate: p.gate, group: p.group, transparent: p.transparent, origin: p.origin}
 }
 
 // Shutdown shuts the base down, if it can be.

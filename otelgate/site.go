@@ -3,6 +3,8 @@
 package otelgate
 
 import (
+	"slices"
+
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spangate/spangate"
@@ -30,8 +32,27 @@ type special struct {
 	site site
 }
 
-// of returns the site of a span. The kind is looked for only if a rule for it is reached.
-func (s *sites) of(name string, opts []trace.SpanStartOption) *site {
+// transparent returns s with every site transparent.
+func (s sites) transparent() sites {
+	s.rest.transparent = true
+	s.special = slices.Clone(s.special)
+	for i := range s.special {
+		s.special[i].site.transparent = true
+	}
+	return s
+}
+
+// site returns the site of a span.
+func (s *sites) site(name string, opts []trace.SpanStartOption) *site {
+	if len(s.special) == 0 {
+		return &s.rest
+	}
+	return s.find(name, opts)
+}
+
+// find is site where there are special ones. The kind is looked for only if a rule for it is
+// reached.
+func (s *sites) find(name string, opts []trace.SpanStartOption) *site {
 	kind := trace.SpanKindUnspecified
 	for i := range s.special {
 		r := &s.special[i]
@@ -40,7 +61,8 @@ func (s *sites) of(name string, opts []trace.SpanStartOption) *site {
 		}
 		if r.kind != trace.SpanKindUnspecified {
 			if kind == trace.SpanKindUnspecified {
-				kind = kindOf(opts)
+				c := startConfig(opts)
+				kind = trace.ValidateSpanKind(c.SpanKind())
 			}
 			if r.kind != kind {
 				continue

@@ -36,14 +36,14 @@ var (
 )
 
 // TracerProvider returns the gated provider.
-func (s *sdkSpan) TracerProvider() trace.TracerProvider { return s.inert.root }
+func (s *sdkSpan) TracerProvider() trace.TracerProvider { return s.inert.provider }
 
 // TracerProvider returns the gated provider.
-func (s *otherSpan) TracerProvider() trace.TracerProvider { return s.inert.root }
+func (s *otherSpan) TracerProvider() trace.TracerProvider { return s.inert.provider }
 
 // started is what a gated span adds to the base's.
 type started struct {
-	inert inert           // the span of a site that is off beneath this span
+	inert inert           // the span of a site that is off right beneath this span
 	base  context.Context // as the base's Start returned it, with the base's span in it
 	ctx   context.Context // base with the gated span in it, as the gated Start returned it
 	// inertCtx is ctx with inert in it, made when the first site that is off asks for it.
@@ -60,28 +60,6 @@ func startedOf(above any) *started {
 		return &s.started
 	}
 	return nil
-}
-
-// wrap returns span, which the base started and returned together with ctx, as a gated span,
-// and the context that holds it.
-func (t *gatedTracer) wrap(ctx context.Context, span trace.Span) (context.Context, trace.Span) {
-	if rw, ok := span.(sdktrace.ReadWriteSpan); ok {
-		s := &sdkSpan{ReadWriteSpan: rw}
-		return s.begin(t.root, ctx, s), s
-	}
-	s := &otherSpan{Span: span}
-	return s.begin(t.root, ctx, s), s
-}
-
-// begin fills in s, which is part of the gated span self, and returns the context that holds
-// self. base is the context that the base's Start returned.
-func (s *started) begin(root *TracerProvider, base context.Context, self trace.Span) context.Context {
-	// The base may put another span in its context than the one it returns, as a provider
-	// that adds profiling labels does. Its next Start expects to find that one.
-	s.inert = inert{Span: noSpan, root: root, of: trace.SpanFromContext(base)}
-	s.base = base
-	s.ctx = trace.ContextWithSpan(base, self)
-	return s.ctx
 }
 
 // beneath returns what a site that is off hands back where the current span of ctx is s.
@@ -104,22 +82,27 @@ func (s *started) beneath(ctx context.Context, transparent bool) (context.Contex
 // inert is the span of a site that is off. It has the span context of the span above, and is
 // otherwise OpenTelemetry's own no-op span.
 type inert struct {
-	trace.Span // noSpan: what OpenTelemetry adds to the interface is inert too
-	root       *TracerProvider
-	of         trace.Span // the span above, as the base knows it
+	*origin
+	of trace.Span // the span above
+}
+
+// origin is what all inert spans of a provider share: the methods of a no-op span, those that
+// OpenTelemetry may add to the interface included, and the provider.
+type origin struct {
+	noop.Span
+	provider *TracerProvider
 }
 
 var _ trace.Span = (*inert)(nil)
 
-// noSpan is shared by all inert spans; embedding a noop.Span in each would make every gated
-// span a good deal larger.
+// noSpan is what an inert span under no span is of.
 var noSpan trace.Span = noop.Span{}
 
 // SpanContext returns that of the span above.
 func (s *inert) SpanContext() trace.SpanContext { return s.of.SpanContext() }
 
 // TracerProvider returns the gated provider.
-func (s *inert) TracerProvider() trace.TracerProvider { return s.root }
+func (s *inert) TracerProvider() trace.TracerProvider { return s.provider }
 
 // inertContext is a context whose current span is inert. It is used above spans that are not
 // gated, where it makes inert span and context one allocation; beneath a gated span the
@@ -141,14 +124,14 @@ func (c *inertContext) Value(key any) any {
 // own behind a gated or an inert one, however many gated providers are stacked.
 func underlying(span trace.Span) trace.Span {
 	for {
-		switch s := span.(type) {
-		case *sdkSpan:
-			span = s.inert.of
-		case *otherSpan:
-			span = s.inert.of
-		case *inert:
+		if s := startedOf(span); s != nil {
+			// Not the span that the base returned: the base may put another one in its
+			// context, as a provider that adds profiling labels does, and expects to
+			// find that one when the next span starts.
+			span = trace.SpanFromContext(s.base)
+		} else if s, ok := span.(*inert); ok {
 			span = s.of
-		default:
+		} else {
 			return span
 		}
 	}

@@ -5,6 +5,7 @@ package otelgate
 import (
 	"context"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
 )
@@ -13,9 +14,12 @@ import (
 type gatedTracer struct {
 	embedded.Tracer
 
-	base  trace.Tracer
-	root  *TracerProvider
-	sites sites
+	base   trace.Tracer
+	origin *origin
+	sites
+	// transparent is the same tracer with sites that hand their context on as it was while
+	// they are off, for Do.
+	transparent *gatedTracer
 }
 
 var _ trace.Tracer = (*gatedTracer)(nil)
@@ -24,8 +28,39 @@ var _ trace.Tracer = (*gatedTracer)(nil)
 // context that holds it; the package's doc has the cases. A nil ctx counts as
 // [context.Background], as in the SDK.
 func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
-	s := t.sites.of(name, opts)
-	return t.startAt(s, s.transparent, ctx, name, opts)
+	if ctx == nil {
+		return t.Start(context.Background(), name, opts...)
+	}
+	s := t.site(name, opts)
+	if !s.on() {
+		return t.off(ctx, opts, s.transparent)
+	}
+
+	shown := ctx
+	if above := ctx.Value(spanKey); above != nil {
+		shown = t.shown(ctx, above)
+	}
+	next, base := t.base.Start(shown, name, opts...)
+	if _, off := base.(*inert); off { // the base is gated too, and its gate is off
+		return t.off(ctx, opts, s.transparent)
+	}
+	rw, ok := base.(sdktrace.ReadWriteSpan)
+	if !ok {
+		return t.wrapOther(next, base)
+	}
+	span := &sdkSpan{rw, started{inert: inert{origin: t.origin}, base: next}}
+	span.ctx = trace.ContextWithSpan(next, span)
+	span.inert.of = span
+	return span.ctx, span
+}
+
+// wrapOther returns a span that is not the SDK's, as the base started and returned it together
+// with ctx, as a gated span.
+func (t *gatedTracer) wrapOther(ctx context.Context, base trace.Span) (context.Context, trace.Span) {
+	span := &otherSpan{base, started{inert: inert{origin: t.origin}, base: ctx}}
+	span.ctx = trace.ContextWithSpan(ctx, span)
+	span.inert.of = span
+	return span.ctx, span
 }
 
 // Enabled reports whether some span that the tracer could start now would be on. It is false
@@ -36,76 +71,66 @@ func (t *gatedTracer) Enabled(ctx context.Context) bool {
 	}); ok && !base.Enabled(ctx) {
 		return false
 	}
-	return t.sites.anyOn()
+	return t.anyOn()
 }
 
-// startTransparent is Start for code that hands its context on as it was while it is off.
-func (t *gatedTracer) startTransparent(ctx context.Context, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
-	return t.startAt(t.sites.of(name, opts), true, ctx, name, opts)
-}
-
-func (t *gatedTracer) startAt(s *site, transparent bool, ctx context.Context, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	if !s.on() {
-		return t.off(ctx, opts, transparent)
-	}
-	next, span := t.base.Start(t.shown(ctx), name, opts...)
-	if _, off := span.(*inert); off { // the base is gated too, and its gate is off
-		return t.off(ctx, opts, transparent)
-	}
-	return t.wrap(next, span)
-}
-
-// shown returns ctx as the base is to see it: with its own span as the current one in place
-// of a gated or an inert one. The SDK counts a span's children, and samplers and span
+// shown returns ctx, whose current span is above, as the base is to see it: with its own span
+// in place of a gated or an inert one. The SDK counts a span's children, and samplers and span
 // processors look at its parent, where that is of the SDK's own type.
-func (t *gatedTracer) shown(ctx context.Context) context.Context {
-	above := ctx.Value(spanKey)
-	if s := startedOf(above); s != nil {
-		if ctx == s.ctx && s.inert.root == t.root {
-			return s.base
+func (t *gatedTracer) shown(ctx context.Context, above any) context.Context {
+	switch s := above.(type) {
+	case *sdkSpan:
+		if s.ctx == ctx && s.inert.origin == t.origin {
+			return s.base // nearly always, and nothing to allocate
 		}
-		return trace.ContextWithSpan(ctx, underlying(s.inert.of))
-	}
-	if s, ok := above.(*inert); ok {
-		return trace.ContextWithSpan(ctx, underlying(s.of))
+		return trace.ContextWithSpan(ctx, underlying(s))
+	case *otherSpan:
+		return trace.ContextWithSpan(ctx, underlying(s))
+	case *inert:
+		return trace.ContextWithSpan(ctx, underlying(s))
 	}
 	return ctx
 }
 
-// off returns what a site that is off hands back.
+// off returns what a site that is off hands back. Transparent sites hand ctx on as it was,
+// unless what is beneath them would not find a gated provider there.
 func (t *gatedTracer) off(ctx context.Context, opts []trace.SpanStartOption, transparent bool) (context.Context, trace.Span) {
-	above, ok := ctx.Value(spanKey).(trace.Span)
-	if !ok {
-		return ctx, &t.root.none
+	above := ctx.Value(spanKey)
+	if above == nil {
+		return ctx, &t.origin.provider.none
 	}
-	if len(opts) > 0 && newRoot(opts) {
-		return t.detach(ctx, above)
+	if len(opts) > 0 {
+		if c := startConfig(opts); c.NewRoot() {
+			return t.detach(ctx)
+		}
 	}
 	switch s := above.(type) {
+	case *sdkSpan:
+		if s.inert.origin == t.origin {
+			return s.beneath(ctx, transparent)
+		}
 	case *inert:
-		if s.root == t.root {
+		if s.origin == t.origin {
 			return ctx, s
 		}
-	case *sdkSpan:
-		if s.inert.root == t.root {
-			return s.started.beneath(ctx, transparent)
-		}
 	case *otherSpan:
-		if s.inert.root == t.root {
-			return s.started.beneath(ctx, transparent)
+		if s.inert.origin == t.origin {
+			return s.beneath(ctx, transparent)
 		}
 	}
-	// The span is another provider's, or a span context without a span.
-	of := underlying(above)
-	sc := of.SpanContext()
+	return t.offForeign(ctx, transparent)
+}
+
+// offForeign is off where the current span is not one of t's provider, or is a span context
+// without a span.
+func (t *gatedTracer) offForeign(ctx context.Context, transparent bool) (context.Context, trace.Span) {
+	above := underlying(trace.SpanFromContext(ctx))
+	sc := above.SpanContext()
 	if !sc.IsValid() {
-		return ctx, &t.root.none
+		return ctx, &t.origin.provider.none
 	}
-	c := &inertContext{Context: ctx, inert: inert{Span: noSpan, root: t.root, of: of}}
-	if transparent && !sc.IsRemote() && !isBare(of) {
+	c := &inertContext{Context: ctx, inert: inert{t.origin, above}}
+	if transparent && !sc.IsRemote() && !isBare(above) {
 		return ctx, &c.inert
 	}
 	return c, &c.inert
@@ -113,44 +138,24 @@ func (t *gatedTracer) off(ctx context.Context, opts []trace.SpanStartOption, tra
 
 // detach returns what a site that is off and was to start a new trace hands back: what is
 // beneath it must not join the trace above.
-func (t *gatedTracer) detach(ctx context.Context, above trace.Span) (context.Context, trace.Span) {
+func (t *gatedTracer) detach(ctx context.Context) (context.Context, trace.Span) {
 	// Not just if it is valid: the SDK joins a span context that has a trace ID only.
-	if !above.SpanContext().Equal(trace.SpanContext{}) {
-		ctx = trace.ContextWithSpan(ctx, &t.root.none)
+	if !trace.SpanContextFromContext(ctx).Equal(trace.SpanContext{}) {
+		ctx = trace.ContextWithSpan(ctx, &t.origin.provider.none)
 	}
-	return ctx, &t.root.none
+	return ctx, &t.origin.provider.none
 }
 
-// newRoot reports whether one of the options is [trace.WithNewRoot].
-func newRoot(opts []trace.SpanStartOption) bool {
-	for i := range opts {
-		if isPlain(opts[i]) {
-			continue
-		}
-		if c := trace.NewSpanStartConfig(opts[i]); c.NewRoot() {
-			return true
-		}
-	}
-	return false
-}
-
-// kindOf returns the kind of span that the options ask for.
-func kindOf(opts []trace.SpanStartOption) trace.SpanKind {
-	kind := trace.SpanKindUnspecified
-	for i := range opts {
-		if isPlain(opts[i]) {
-			continue
-		}
-		if c := trace.NewSpanStartConfig(opts[i]); c.SpanKind() != trace.SpanKindUnspecified {
-			kind = c.SpanKind()
+// startConfig returns what the options say of a span's kind and root. Options that can say
+// nothing of these are left out, since evaluating attributes allocates: they are options of an
+// event as well, as timestamps and stack traces are.
+func startConfig(opts []trace.SpanStartOption) trace.SpanConfig {
+	var buf [4]trace.SpanStartOption
+	asked := buf[:0]
+	for _, opt := range opts {
+		if _, ok := opt.(trace.EventOption); !ok {
+			asked = append(asked, opt)
 		}
 	}
-	return trace.ValidateSpanKind(kind)
-}
-
-// isPlain reports whether an option can set neither kind nor root: attributes, a timestamp and
-// stack traces are options of an event as well. They are not evaluated, since that allocates.
-func isPlain(opt trace.SpanStartOption) bool {
-	_, ok := opt.(trace.EventOption)
-	return ok || opt == nil
+	return trace.NewSpanStartConfig(asked...)
 }

@@ -9,27 +9,49 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spangate/spangate/otelgate"
 )
 
 // The race detector allocates; without it, these are the package's claims.
-func TestAllocations(t *testing.T) {
+func TestAllocationsOfASiteThatIsOff(t *testing.T) {
 	f := newFixture(t, on)
 	gated, s := f.of(on).Start(t.Context(), "above")
 	defer s.End()
-	tracer := f.of(off)
-	inert, _ := tracer.Start(trace.ContextWithRemoteSpanContext(t.Context(), remote(t)), "off")
+	raw, s := f.sdk.Tracer("raw").Start(t.Context(), "above")
+	defer s.End()
+	tracer, transparent := f.of(off), f.Group(off).Transparent().Tracer("test")
+	distant := trace.ContextWithRemoteSpanContext(t.Context(), remote(t))
+	inert, _ := tracer.Start(distant, "off")
+	deeper := context.WithValue(gated, key{}, 1)
 
-	for name, ctx := range map[string]context.Context{
-		"no span":              t.Context(),
-		"a gated span":         gated,
-		"an inert span":        inert,
-		"a gated span, deeper": context.WithValue(gated, key{}, 1),
+	for _, tt := range []struct {
+		name                       string
+		ctx                        context.Context
+		start, transparent, withDo float64
+	}{
+		{"no span", t.Context(), 0, 0, 0},
+		{"an invalid span context", trace.ContextWithRemoteSpanContext(t.Context(), trace.SpanContext{}), 0, 0, 0},
+		{"a gated span", gated, 0, 0, 0},
+		{"a gated span, deeper", deeper, 1, 0, 0},
+		{"an inert span", inert, 0, 0, 0},
+		{"an inert span, deeper", context.WithValue(inert, key{}, 1), 0, 0, 0},
+		{"a raw span", raw, 1, 1, 1},
+		{"a remote span context", distant, 1, 1, 1},
 	} {
-		assert.Zero(t, testing.AllocsPerRun(100, func() {
-			_, s := tracer.Start(ctx, "off")
-			s.End()
-		}), name)
+		count := func(tracer trace.Tracer) float64 {
+			return testing.AllocsPerRun(100, func() {
+				_, s := tracer.Start(tt.ctx, "off")
+				s.End()
+			})
+		}
+		assert.Equal(t, tt.start, count(tracer), tt.name)
+		assert.Equal(t, tt.transparent, count(transparent), "%s, transparent", tt.name)
+		assert.Equal(t, tt.withDo, testing.AllocsPerRun(100, func() {
+			_ = otelgate.Do(tt.ctx, tracer, "off", func(context.Context, trace.Span) error { return nil })
+		}), "%s, Do", tt.name)
 	}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		if f.gate.On(off) {
@@ -39,14 +61,73 @@ func TestAllocations(t *testing.T) {
 	}), "guarded")
 }
 
-func TestSpanThatIsOnAllocatesAtMostTwiceMore(t *testing.T) {
+func TestOptionsAreNotCopiedBySitesThatAreOff(t *testing.T) {
+	f := newFixture(t, on, otelgate.HTTPRules(off, off))
+	gated, s := f.of(on).Start(t.Context(), "above")
+	defer s.End()
+	opts := []trace.SpanStartOption{
+		trace.WithAttributes(attribute.String("a", "b"), attribute.Int("c", 1)),
+		trace.WithSpanKind(trace.SpanKindServer),
+	}
+	for _, tracer := range []trace.Tracer{f.of(off), f.Tracer("go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp")} {
+		assert.Zero(t, testing.AllocsPerRun(100, func() { tracer.Start(gated, "off", opts...) }))
+	}
+}
+
+func TestAllocationsOfASpanThatIsOn(t *testing.T) {
 	f := newFixture(t, on)
-	f.exported.Reset()
-	count := func(tracer trace.Tracer) float64 {
+	f.sdk.UnregisterSpanProcessor(f.processor)
+	count := func(tracer trace.Tracer, parent func(context.Context) context.Context) float64 {
 		ctx, above := tracer.Start(context.Background(), "above")
 		defer above.End()
-		return testing.AllocsPerRun(100, func() { tracer.Start(ctx, "s") })
+		ctx = parent(ctx)
+		return testing.AllocsPerRun(100, func() {
+			_, s := tracer.Start(ctx, "s")
+			s.End()
+		})
 	}
-	bare, through := count(f.sdk.Tracer("bare")), count(f.of(on))
-	assert.LessOrEqual(t, through, bare+2)
+	for _, tt := range []struct {
+		name   string
+		parent func(context.Context) context.Context
+		more   float64
+	}{
+		{"no span", func(context.Context) context.Context { return context.Background() }, 2},
+		{"a span", func(ctx context.Context) context.Context { return ctx }, 2},
+		{"a span, deeper", func(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, 1) }, 3},
+	} {
+		assert.LessOrEqual(t, count(f.of(on), tt.parent), count(f.sdk.Tracer("bare"), tt.parent)+tt.more, tt.name)
+	}
+}
+
+func TestTracerOfAKnownScopeAllocatesNothing(t *testing.T) {
+	f := newFixture(t, on, otelgate.HTTPRules(on, off))
+	options := []trace.TracerOption{trace.WithInstrumentationVersion("1.2.3"), trace.WithSchemaURL("https://opentelemetry.io/schemas/1.30.0")}
+	for _, p := range []trace.TracerProvider{f, f.Group(on)} {
+		for _, opts := range [][]trace.TracerOption{nil, options} {
+			first := p.Tracer("scope", opts...)
+			assert.Zero(t, testing.AllocsPerRun(100, func() { p.Tracer("scope", opts...) }))
+			assert.Same(t, first, p.Tracer("scope", opts...))
+		}
+	}
+}
+
+// walk is a context that counts how often a value is looked for.
+type walk struct {
+	context.Context
+	n int
+}
+
+func (w *walk) Value(key any) any { w.n++; return w.Context.Value(key) }
+
+func TestSiteThatIsOffWalksTheContextOnce(t *testing.T) {
+	f := newFixture(t, on)
+	for opts := range optionLists() {
+		w := &walk{Context: t.Context()}
+		var ctx context.Context = w
+		for range 30 {
+			ctx = context.WithValue(ctx, key{}, 1)
+		}
+		f.of(off).Start(ctx, "off", opts...)
+		assert.Equal(t, 1, w.n)
+	}
 }

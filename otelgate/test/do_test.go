@@ -110,6 +110,24 @@ func TestDoThatIsOffRunsAllTheSame(t *testing.T) {
 	})
 }
 
+// A cancelled context is an error like any other: fn decides what is one.
+func TestDoRecordsACancelledContextAsAnError(t *testing.T) {
+	f := newFixture(t, on)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := otelgate.Do(ctx, f.of(on), "s", func(ctx context.Context, _ trace.Span) error { return ctx.Err() })
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, codes.Error, f.spans()["s"].Status.Code)
+	assert.Equal(t, "context canceled", f.spans()["s"].Status.Description)
+}
+
+func TestDoWithoutAFunctionIsAnError(t *testing.T) {
+	f := newFixture(t, on)
+	assert.ErrorContains(t, otelgate.Do(t.Context(), f.of(on), "s", nil), `span "s"`)
+	assert.ErrorContains(t, otelgate.Do(t.Context(), nil, "s", func(context.Context, trace.Span) error { return nil }), "nil tracer")
+	assert.Empty(t, f.exported.GetSpans())
+}
+
 func TestDoTakesAnyTracer(t *testing.T) {
 	ran := false
 	err := otelgate.Do(t.Context(), noop.Tracer{}, "s", func(context.Context, trace.Span) error {

@@ -30,15 +30,17 @@ func TestMain(m *testing.M) {
 // fixture is an SDK that exports into memory, behind a gate.
 type fixture struct {
 	*otelgate.TracerProvider
-	sdk      *sdktrace.TracerProvider
-	gate     *spangate.Gate
-	exported *tracetest.InMemoryExporter
+	sdk       *sdktrace.TracerProvider
+	gate      *spangate.Gate
+	exported  *tracetest.InMemoryExporter
+	processor sdktrace.SpanProcessor // that exports
 }
 
 func newFixture(t *testing.T, on spangate.Mask, opts ...otelgate.Option) *fixture {
 	t.Helper()
 	f := &fixture{gate: spangate.NewGate(on), exported: tracetest.NewInMemoryExporter()}
-	f.sdk = sdktrace.NewTracerProvider(sdktrace.WithSyncer(f.exported))
+	f.processor = sdktrace.NewSimpleSpanProcessor(f.exported)
+	f.sdk = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(f.processor))
 	p, err := otelgate.NewTracerProvider(f.sdk, f.gate, opts...)
 	require.NoError(t, err)
 	f.TracerProvider = p

@@ -82,6 +82,127 @@ func TestEveryKindHasItsOwnRule(t *testing.T) {
 	}
 }
 
+func TestRuleBySpanName(t *testing.T) {
+	const a, b, c, d = spangate.Mask(1), spangate.Mask(2), spangate.Mask(4), spangate.Mask(8)
+	f := newFixture(t, 0,
+		otelgate.Rule{Name: "promqlInnerEval*", Group: a},
+		otelgate.Rules{
+			{Scope: "lib", Name: "exact", Kind: trace.SpanKindClient, Group: b},
+			{Scope: "lib", Name: "exact", Group: c},
+		},
+		nil, // a nil option does nothing
+		otelgate.Rule{Scope: "lib", Kind: trace.SpanKindServer, Group: d})
+	for _, tt := range []struct {
+		scope, name string
+		kind        trace.SpanKind
+		group       spangate.Mask // that decides; 0: none does
+	}{
+		{"lib", "promqlInnerEval", trace.SpanKindServer, a},
+		{"", "promqlInnerEvalRange", trace.SpanKindInternal, a},
+		{"lib", "promqlEval", trace.SpanKindInternal, 0},
+		{"lib", "exact", trace.SpanKindClient, b},
+		{"lib", "exact", trace.SpanKindServer, c},
+		{"other", "exact", trace.SpanKindClient, 0},
+		{"lib", "exactly", trace.SpanKindServer, d},
+		{"lib", "", trace.SpanKindServer, d},
+		{"lib", "", trace.SpanKindClient, 0},
+	} {
+		for m := range spangate.Mask(16) {
+			f.gate.Store(m)
+			_, s := f.Tracer(tt.scope).Start(t.Context(), tt.name, trace.WithSpanKind(tt.kind), trace.WithAttributes(attribute.Int("a", 1)))
+			assert.Equal(t, tt.group == 0 || m.HasAny(tt.group), s.IsRecording(), "%+v under %v", tt, m)
+			s.End()
+		}
+	}
+}
+
+// The last of several kinds counts, as in the SDK.
+func TestKindIsTheLastThatTheOptionsSay(t *testing.T) {
+	f := newFixture(t, 1, otelgate.Rule{Kind: trace.SpanKindServer, Group: 2})
+	assert.True(t, started(f.Tracer("lib"), trace.WithSpanKind(trace.SpanKindServer), trace.WithSpanKind(trace.SpanKindClient)))
+	assert.False(t, started(f.Tracer("lib"), trace.WithSpanKind(trace.SpanKindClient), trace.WithSpanKind(trace.SpanKindServer)))
+	assert.True(t, started(f.Tracer("lib"), trace.WithSpanKind(trace.SpanKindServer), trace.WithSpanKind(trace.SpanKindUnspecified)))
+	assert.False(t, started(f.Tracer("lib"), trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(), trace.WithTimestamp(time.Now())))
+}
+
+func TestEmptyScopeIsCalledWhatTheSDKCallsIt(t *testing.T) {
+	f := newFixture(t, 0, otelgate.Rule{Scope: otelgate.EmptyScope, Group: 1})
+	assert.False(t, started(f.Tracer("")))
+	assert.True(t, started(f.Tracer("lib")), "the rule is for the empty scope alone")
+	assert.Same(t, f.Tracer(""), f.Tracer(otelgate.EmptyScope))
+	f.gate.Store(1)
+	_, s := f.Tracer("").Start(t.Context(), "s")
+	s.End()
+	assert.Equal(t, otelgate.EmptyScope, f.spans()["s"].InstrumentationScope.Name)
+	assert.Equal(t, "go.opentelemetry.io/otel/sdk/tracer", otelgate.EmptyScope)
+}
+
+// The bits of HTTPRules are the caller's: with a catalog that has no bits 8 and 9, those of
+// another would leave all HTTP spans off for good.
+func TestHTTPRulesAreOfTheCallersGroups(t *testing.T) {
+	const in, out = spangate.Mask(1 << 3), spangate.Mask(1 << 40)
+	f := newFixture(t, 0, otelgate.HTTPRules(in, out))
+	http := f.Tracer("go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp")
+	for m, want := range map[spangate.Mask][3]bool{0: {false, false, true}, in: {true, false, true}, out: {false, true, true}} {
+		f.gate.Store(m)
+		assert.Equal(t, want, [3]bool{
+			started(http, trace.WithSpanKind(trace.SpanKindServer)),
+			started(http, trace.WithSpanKind(trace.SpanKindClient)),
+			started(http),
+		}, "%v", m)
+	}
+}
+
+func TestNamesRefusesABitWithoutAName(t *testing.T) {
+	catalog := spangate.MustCatalog("mine", []spangate.Group{{Name: "web", Bit: 1}, {Name: "sql", Bit: 2}}, nil)
+	sdk, gate, other := sdktrace.NewTracerProvider(), new(spangate.Gate), new(spangate.Gate)
+	for _, r := range []otelgate.Option{
+		otelgate.HTTPRules(spangate.BitServer, 1),
+		otelgate.Rule{Group: 1 | 4},
+		otelgate.Rule{Gate: gate, Group: 4},
+	} {
+		for _, opts := range [][]otelgate.Option{{otelgate.Names(catalog), r}, {r, otelgate.Names(catalog)}} {
+			p, err := otelgate.NewTracerProvider(sdk, gate, opts...)
+			assert.Nil(t, p)
+			require.ErrorIs(t, err, otelgate.ErrInvalidRule)
+			assert.ErrorContains(t, err, "no name in the catalog mine")
+			assert.ErrorContains(t, err, "web,sql")
+		}
+	}
+	_, err := otelgate.NewTracerProvider(sdk, gate, otelgate.Names(catalog), otelgate.HTTPRules(1, 2),
+		otelgate.Rule{Gate: other, Group: 4}) // names of another gate are another catalog's
+	assert.NoError(t, err)
+	_, err = otelgate.NewTracerProvider(sdk, gate, otelgate.Names(nil))
+	assert.ErrorIs(t, err, otelgate.ErrInvalidOption)
+}
+
+func TestEnabledIsFalseIfEverySpanWouldBeInert(t *testing.T) {
+	f := newFixture(t, 0,
+		otelgate.Rule{Scope: "kinds", Kind: trace.SpanKindServer, Group: 1},
+		otelgate.Rule{Scope: "names", Name: "a*", Group: 1},
+		otelgate.Rule{Scope: "names", Name: "b", Group: 4},
+		otelgate.Rule{Scope: "kinds", Group: 2},
+		otelgate.Rule{Scope: "names", Group: 2})
+	enabled := func(tracer trace.Tracer) bool {
+		return tracer.(interface{ Enabled(context.Context) bool }).Enabled(t.Context())
+	}
+	for m, want := range map[spangate.Mask][4]bool{
+		0: {false, false, false, true}, 1: {true, true, true, true}, 2: {true, true, false, true}, 4: {false, true, false, true},
+	} {
+		f.gate.Store(m)
+		assert.Equal(t, want, [4]bool{
+			enabled(f.Tracer("kinds")), enabled(f.Tracer("names")), enabled(f.Group(1).Tracer("x")), enabled(f.Tracer("no rule")),
+		}, "%v", m)
+	}
+	// A base that has Enabled has its say.
+	inner := newFixture(t, 0)
+	outer, err := otelgate.NewTracerProvider(inner.Group(1), new(spangate.Gate))
+	require.NoError(t, err)
+	assert.False(t, enabled(outer.Tracer("x")))
+	inner.gate.Store(1)
+	assert.True(t, enabled(outer.Tracer("x")))
+}
+
 func TestScopeWithoutARulePassesThrough(t *testing.T) {
 	f := newFixture(t, 0, otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient))
 	assert.True(t, started(f.Tracer("mine")))
@@ -170,6 +291,8 @@ func TestConstructorRefuses(t *testing.T) {
 		{"two stars", sdk, gate, []otelgate.Rule{{Scope: "a**", Group: 1}}, otelgate.ErrInvalidRule, "rule 0"},
 		{"a kind of no meaning", sdk, gate, []otelgate.Rule{{Kind: trace.SpanKindConsumer + 1, Group: 1}}, otelgate.ErrInvalidRule, "kind 6"},
 		{"a negative kind", sdk, gate, []otelgate.Rule{{Kind: -1, Group: 1}}, otelgate.ErrInvalidRule, "kind -1"},
+		{"a star in the middle of a name", sdk, gate, []otelgate.Rule{{Name: "*x", Group: 1}}, otelgate.ErrInvalidRule, `rule 0: name "*x" has a '*' at byte 0`},
+		{"groups of nobody for HTTP", sdk, gate, otelgate.HTTPRules(1, 0), otelgate.ErrInvalidRule, "rule 1"},
 		{"no group", sdk, gate, []otelgate.Rule{{Scope: "lib"}}, otelgate.ErrInvalidRule, `scope "lib" has no group`},
 	} {
 		p, err := otelgate.NewTracerProvider(tt.base, tt.gate, otelgate.Rules(tt.rules))
@@ -188,12 +311,14 @@ func TestAnyBaseWillDo(t *testing.T) {
 }
 
 func TestZeroProviderStartsNoSpans(t *testing.T) {
-	var p otelgate.TracerProvider
-	assert.False(t, started(p.Tracer("x")))
-	assert.False(t, started(p.Group(1).Tracer("x")))
-	assert.False(t, started(p.WithGate(spangate.NewGate(1)).Tracer("x")))
-	assert.NoError(t, p.Shutdown(t.Context()))
-	assert.NoError(t, p.ForceFlush(t.Context()))
+	for _, p := range []*otelgate.TracerProvider{nil, {}} {
+		assert.False(t, started(p.Tracer("x")))
+		assert.False(t, started(p.Group(1).Tracer("x")))
+		assert.False(t, started(p.WithGate(spangate.NewGate(1)).Tracer("x")))
+		assert.False(t, started(p.Transparent().Tracer("x")))
+		assert.NoError(t, p.Shutdown(t.Context()))
+		assert.NoError(t, p.ForceFlush(t.Context()))
+	}
 }
 
 func TestRulesAreCopied(t *testing.T) {

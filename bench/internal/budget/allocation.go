@@ -20,9 +20,15 @@ var allocations = []struct {
 	{operation.Parse, "", 0},
 	{operation.OffStart, "", 0},
 	{operation.OffStartGated, "", 0},
+	{operation.OffStartDeeper, "", 1},
+	{operation.OffStartSDK, "", 1},
+	{operation.OffStartRemote, "", 1},
 	{operation.OffDo, "", 0},
 	{operation.OffDoGated, "", 0},
 	{operation.OnSpan, operation.SDKSpan, 2},
+	{operation.OnSpanUnder, operation.SDKSpanUnder, 2},
+	{operation.OnSpanDeeper, operation.SDKSpanDeeper, 3},
+	{operation.KnownTracer, "", 0},
 }
 
 // Allocations holds operations to what they may allocate. Under the race detector, which

@@ -36,12 +36,23 @@ const (
 	Parse             = "Parse"
 	OffStart          = "off Start, no parent"
 	OffStartGated     = "off Start, gated parent"
+	OffStartDeeper    = "off Start, a value beneath a gated parent"
+	OffStartSDK       = "off Start, SDK parent"
+	OffStartRemote    = "off Start, remote parent"
 	OffDo             = "off Do, no parent"
 	OffDoGated        = "off Do, gated parent"
 	OnSpan            = "Start and End, on"
+	OnSpanUnder       = "Start and End, on, under a span"
+	OnSpanDeeper      = "Start and End, on, a value beneath a span"
+	OnValue           = "a value beneath ten spans that are on"
+	KnownTracer       = "Tracer of a known scope"
 	NoopStart         = "trace/noop Start, no parent"
 	NoopStartUnderSDK = "trace/noop Start, SDK parent"
 	SDKSpan           = "Start and End, bare SDK"
+	SDKSpanUnder      = "Start and End, bare SDK, under a span"
+	SDKSpanDeeper     = "Start and End, bare SDK, a value beneath a span"
+	SDKValue          = "a value beneath ten spans of the bare SDK"
+	SDKTracer         = "Tracer of a known scope, bare SDK"
 )
 
 // All has every operation.
@@ -51,12 +62,26 @@ var All = []Operation{
 	{Parse, parse},
 	{OffStart, func() func(int) { return start(gated(), context.Background()) }},
 	{OffStartGated, func() func(int) { return start(gated(), gatedParent()) }},
+	{OffStartDeeper, func() func(int) { return start(gated(), deeper(gatedParent())) }},
+	{OffStartSDK, func() func(int) { return start(gated(), sdkParent()) }},
+	{OffStartRemote, func() func(int) { return start(gated(), remoteParent()) }},
 	{OffDo, func() func(int) { return do(gated(), context.Background()) }},
 	{OffDoGated, func() func(int) { return do(gated(), gatedParent()) }},
-	{OnSpan, onSpan},
+	{OnSpan, onSpan(context.Background)},
+	{OnSpanUnder, onSpan(gatedParent)},
+	{OnSpanDeeper, onSpan(func() context.Context { return deeper(gatedParent()) })},
+	{OnValue, func() func(int) {
+		gate.Enable(spangate.BitRollout)
+		return value(gated())
+	}},
+	{KnownTracer, func() func(int) { return tracer(gatedProvider()) }},
 	{NoopStart, func() func(int) { return start(noop.Tracer{}, context.Background()) }},
 	{NoopStartUnderSDK, func() func(int) { return start(noop.Tracer{}, sdkParent()) }},
-	{SDKSpan, func() func(int) { return startEnd(sdk()) }},
+	{SDKSpan, func() func(int) { return startEnd(sdk(), context.Background()) }},
+	{SDKSpanUnder, func() func(int) { return startEnd(sdk(), sdkParent()) }},
+	{SDKSpanDeeper, func() func(int) { return startEnd(sdk(), deeper(sdkParent())) }},
+	{SDKValue, func() func(int) { return value(sdk()) }},
+	{SDKTracer, func() func(int) { return tracer(sdkProvider()) }},
 }
 
 // ByName returns the operation of that name.
@@ -77,6 +102,8 @@ var (
 	Mask    spangate.Mask
 	Err     error
 	Started trace.Span
+	Tracer  trace.Tracer
+	Value   any
 )
 
 func on() func(int) {
@@ -123,17 +150,45 @@ func do(t trace.Tracer, ctx context.Context) func(int) {
 	}
 }
 
-func onSpan() func(int) {
-	gate.Enable(spangate.BitRollout)
-	return startEnd(gated())
+func onSpan(parent func() context.Context) func() func(int) {
+	return func() func(int) {
+		ctx := parent()
+		gate.Enable(spangate.BitRollout)
+		return startEnd(gated(), ctx)
+	}
 }
 
-func startEnd(t trace.Tracer) func(int) {
-	ctx := context.Background()
+func startEnd(t trace.Tracer, ctx context.Context) func(int) {
 	return func(n int) {
 		for range n {
 			_, span := t.Start(ctx, "site")
 			span.End()
+		}
+	}
+}
+
+// key is that of a value which a program keeps in its context.
+type key struct{}
+
+func deeper(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, 1) }
+
+// value looks for a value above ten nested spans of t.
+func value(t trace.Tracer) func(int) {
+	ctx := deeper(context.Background())
+	for range 10 {
+		ctx, Started = t.Start(ctx, "site")
+	}
+	return func(n int) {
+		for range n {
+			Value = ctx.Value(key{})
+		}
+	}
+}
+
+func tracer(p trace.TracerProvider) func(int) {
+	return func(n int) {
+		for range n {
+			Tracer = p.Tracer("bench")
 		}
 	}
 }
@@ -169,6 +224,13 @@ func sdkProvider() trace.TracerProvider {
 func sdkParent() context.Context {
 	ctx, _ := sdk().Start(context.Background(), "parent")
 	return ctx
+}
+
+// remoteParent returns a context as propagation leaves it for a sampled incoming request.
+func remoteParent() context.Context {
+	return trace.ContextWithRemoteSpanContext(context.Background(), trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled,
+	}))
 }
 
 // discard is a span processor that drops what it is given.
