@@ -200,7 +200,8 @@ func (w *FileWatch) take() {
 	if err := w.c.configure(Baseline{Spec: w.seen.spec, Who: "file", Why: w.shownPath()}, w.permit); err != nil {
 		return // nobody watches any more
 	}
-	w.current = new(w.seen.spec)
+	spec := w.seen.spec
+	w.current = &spec
 }
 
 // shownPath returns the path as a reason, which is short and stands on a line.

@@ -133,7 +133,7 @@ func TestEmptyScopeIsCalledWhatTheSDKCallsIt(t *testing.T) {
 	f.gate.Store(1)
 	_, s := f.Tracer("").Start(t.Context(), "s")
 	s.End()
-	assert.Equal(t, otelgate.EmptyScope, f.spans()["s"].InstrumentationScope.Name)
+	assert.Equal(t, otelgate.EmptyScope, f.spans()["s"].Snapshot().InstrumentationScope().Name)
 	assert.Equal(t, "go.opentelemetry.io/otel/sdk/tracer", otelgate.EmptyScope)
 }
 
@@ -203,6 +203,36 @@ func TestEnabledIsFalseIfEverySpanWouldBeInert(t *testing.T) {
 	assert.True(t, enabled(outer.Tracer("x")))
 }
 
+func TestRootsAreTheGroupsThatWereOffWithNothingAbove(t *testing.T) {
+	const server, middleware, job, never = spangate.Mask(1), spangate.Mask(2), spangate.Mask(4), spangate.Mask(8)
+	other := spangate.NewGate(0)
+	f := newFixture(t, 0,
+		otelgate.Rule{Scope: "server", Group: server}, otelgate.Rule{Scope: "other", Gate: other, Group: 1})
+	roots := func() [2]spangate.Mask { return [2]spangate.Mask{f.Roots(f.gate), f.Roots(other)} }
+	assert.Equal(t, [2]spangate.Mask{}, roots())
+
+	ctx, top := f.Tracer("no rule").Start(t.Context(), "top")
+	for _, parent := range []context.Context{ctx, trace.ContextWithRemoteSpanContext(t.Context(), remote(t))} {
+		f.Tracer("server").Start(parent, "s")
+		f.Tracer("other").Start(parent, "s")
+	}
+	top.End()
+	assert.Equal(t, [2]spangate.Mask{}, roots(), "something was above")
+
+	f.Tracer("server").Start(t.Context(), "s")
+	assert.Equal(t, [2]spangate.Mask{server}, roots())
+	f.Group(job).Tracer("x").Start(trace.ContextWithRemoteSpanContext(t.Context(), trace.SpanContext{}), "s")
+	assert.Equal(t, [2]spangate.Mask{server | job}, roots(), "an invalid span context is none")
+	f.Tracer("other").Start(ctx, "s", trace.WithNewRoot())
+	assert.Equal(t, [2]spangate.Mask{server | job, 1}, roots(), "a new root begins a trace")
+	f.gate.Store(middleware)
+	assert.True(t, started(f.Group(middleware).Tracer("x")))
+	assert.Equal(t, [2]spangate.Mask{server | job, 1}, roots(), "it was on")
+	assert.Zero(t, f.Roots(spangate.NewGate(never)))
+	assert.Zero(t, f.Roots(nil))
+	assert.Zero(t, new(otelgate.TracerProvider).Roots(f.gate))
+}
+
 func TestScopeWithoutARulePassesThrough(t *testing.T) {
 	f := newFixture(t, 0, otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient))
 	assert.True(t, started(f.Tracer("mine")))
@@ -260,13 +290,14 @@ func TestTracersThatDifferStayTwo(t *testing.T) {
 		"attributes": trace.WithInstrumentationAttributes(attribute.Bool("two", true)),
 	} {
 		f.exported.Reset()
-		one, two := f.Group(on).Tracer("lib"), f.Group(on).Tracer("lib", opt)
-		_, s := one.Start(t.Context(), "one")
+		_, s := f.Group(on).Tracer("lib").Start(t.Context(), "plain")
 		s.End()
-		_, s = two.Start(t.Context(), "two")
-		s.End()
-		assert.NotEqual(t, f.spans()["one"].InstrumentationScope, f.spans()["two"].InstrumentationScope, name)
-		assert.Equal(t, "lib", f.spans()["two"].InstrumentationScope.Name)
+		for span, p := range map[string]trace.TracerProvider{"gated": f.Group(on), "bare": f.sdk} {
+			_, s := p.Tracer("lib", opt).Start(t.Context(), span)
+			s.End()
+		}
+		// An SDK older than 1.32 knows no attributes of a scope.
+		assert.Equal(t, f.spans()["bare"].Snapshot().InstrumentationScope(), f.spans()["gated"].Snapshot().InstrumentationScope(), name)
 	}
 }
 

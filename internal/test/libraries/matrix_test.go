@@ -41,11 +41,11 @@ var catalog = spangate.MustCatalog("matrix", []spangate.Group{
 
 // library is a real library, used as its own documentation says, with the global providers.
 type library struct {
-	name   string
-	module string         // whose version the table gives
-	run    string         // what the table says was run
-	groups spangate.Mask  // the groups that it has spans of
-	rules  otelgate.Rules // for its own spans
+	name    string
+	modules []string       // of the instrumentation, and of what it instruments
+	run     string         // what the table says was run
+	groups  spangate.Mask  // the groups that it has spans of
+	rules   otelgate.Rules // for its own spans
 	// skipsUnrecorded says that the library starts no span beneath one that does not record.
 	skipsUnrecorded bool
 	// open sets the library up and returns the call that is tested, which is to call inner
