@@ -30,8 +30,8 @@ import (
 	"github.com/spangate/spangate/otelgate"
 )
 
-// failed returns an error if a call that was to fail did not.
-func failed(err error) error {
+// mustFail returns an error if a call that was to fail did not.
+func mustFail(err error) error {
 	if err == nil {
 		return errors.New("a call that was to fail did not")
 	}
@@ -97,9 +97,8 @@ func closeAtEnd(t *testing.T, db *sql.DB) *sql.DB {
 
 func openOtelsql(t *testing.T, inner func(context.Context)) func(context.Context) error {
 	db := closeAtEnd(t, otelsql.OpenDB(sqliteConnector(t, inner), otelsql.WithAttributes(semconv.DBSystemNameSQLite)))
-	registration, err := otelsql.RegisterDBStatsMetrics(db)
+	_, err := otelsql.RegisterDBStatsMetrics(db)
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, registration.Unregister()) })
 	return func(ctx context.Context) error {
 		if _, err := db.ExecContext(ctx, "CREATE TABLE t (n)"); err != nil {
 			return err
@@ -119,7 +118,7 @@ func openOtelsql(t *testing.T, inner func(context.Context)) func(context.Context
 			return err
 		}
 		_, err = db.ExecContext(ctx, "INSERT INTO missing VALUES (1)")
-		return failed(err)
+		return mustFail(err)
 	}
 }
 
@@ -133,26 +132,26 @@ func openGorm(t *testing.T, inner func(context.Context)) func(context.Context) e
 	conn := closeAtEnd(t, sql.OpenDB(sqliteConnector(t, inner)))
 	db, err := gorm.Open(sqlite.Dialector{Conn: conn}, &gorm.Config{Logger: logger.Discard})
 	require.NoError(t, err)
-	require.NoError(t, db.Exec("CREATE TABLE things (id integer primary key, name text)").Error)
 	require.NoError(t, db.Use(gormtracing.NewPlugin()))
 	return func(ctx context.Context) error {
 		tx := db.WithContext(ctx)
 		return errors.Join(
+			tx.Exec("CREATE TABLE things (id integer primary key, name text)").Error,
 			tx.Create(&thing{Name: "one"}).Error,
 			tx.First(&thing{}).Error,
 			tx.Model(&thing{}).Where("id = ?", 1).Update("name", "two").Error,
-			tx.Exec("DELETE FROM things").Error,
-			failed(tx.Table("missing").First(&thing{}).Error),
+			mustFail(tx.Table("missing").First(&thing{}).Error),
 		)
 	}
 }
 
 func openBun(t *testing.T, inner func(context.Context)) func(context.Context) error {
-	db := bun.NewDB(closeAtEnd(t, sql.OpenDB(sqliteConnector(t, inner))), sqlitedialect.New())
-	_, err := db.Exec("CREATE TABLE things (id integer primary key, name text)")
-	require.NoError(t, err)
-	db = db.WithQueryHook(bunotel.NewQueryHook(bunotel.WithDBName("things")))
+	db := bun.NewDB(closeAtEnd(t, sql.OpenDB(sqliteConnector(t, inner))), sqlitedialect.New()).
+		WithQueryHook(bunotel.NewQueryHook(bunotel.WithDBName("things")))
 	return func(ctx context.Context) error {
+		if _, err := db.NewCreateTable().Model(&thing{}).Exec(ctx); err != nil {
+			return err
+		}
 		if _, err := db.NewInsert().Model(&thing{Name: "one"}).Exec(ctx); err != nil {
 			return err
 		}
@@ -160,7 +159,7 @@ func openBun(t *testing.T, inner func(context.Context)) func(context.Context) er
 			return err
 		}
 		_, err := db.NewSelect().Table("missing").Exec(ctx)
-		return failed(err)
+		return mustFail(err)
 	}
 }
 
@@ -196,7 +195,7 @@ func openPgx(t *testing.T, inner func(context.Context)) func(context.Context) er
 			return err
 		}
 		_, err := pool.Exec(ctx, "SELECT n FROM missing")
-		return failed(err)
+		return mustFail(err)
 	}
 }
 
@@ -238,7 +237,7 @@ func openRedis(t *testing.T, inner func(context.Context)) func(context.Context) 
 		if _, err := pipe.Exec(ctx); err != nil {
 			return err
 		}
-		return failed(c.Incr(ctx, "key").Err())
+		return mustFail(c.Incr(ctx, "key").Err())
 	}
 }
 
@@ -254,7 +253,7 @@ var databaseLibraries = []library{
 	{
 		name:    "gorm",
 		modules: []string{"gorm.io/plugin/opentelemetry", "gorm.io/gorm"},
-		run:     "SQLite: create, query, update, raw, a failing query",
+		run:     "SQLite: raw, create, query, update, a failing query",
 		groups:  program | client | inner,
 		rules:   otelgate.Rules{{Scope: "gorm.io/*", Group: client}},
 		open:    openGorm,
@@ -262,7 +261,7 @@ var databaseLibraries = []library{
 	{
 		name:    "bun",
 		modules: []string{"github.com/uptrace/bun/extra/bunotel", "github.com/uptrace/bun"},
-		run:     "SQLite: insert, select, a failing select",
+		run:     "SQLite: create table, insert, select, a failing select",
 		groups:  program | client | inner,
 		rules:   otelgate.Rules{{Scope: "github.com/uptrace/bun", Group: client}},
 		open:    openBun,

@@ -81,7 +81,7 @@ func unary(ctx context.Context, c grpc_testing.TestServiceClient) error {
 
 func failing(ctx context.Context, c grpc_testing.TestServiceClient) error {
 	_, err := c.EmptyCall(ctx, &grpc_testing.Empty{})
-	return failed(err)
+	return mustFail(err)
 }
 
 // streaming sends two messages in turn with their answers.

@@ -95,24 +95,20 @@ func (s *sdk) inner(ctx context.Context) {
 // ended, once.
 func (s *sdk) ended(t *testing.T) tracetest.SpanStubs {
 	t.Helper()
-	started := func() (names []string) {
-		for _, span := range s.spans.Started() {
-			names = append(names, fmt.Sprint(span.Name(), " ", span.SpanContext().SpanID()))
-		}
-		return names
-	}
-	ended := func() (names []string) {
-		for _, span := range s.spans.Ended() {
-			names = append(names, fmt.Sprint(span.Name(), " ", span.SpanContext().SpanID()))
-		}
-		return names
-	}
 	// A connection that a transport keeps may be handed back after the call.
-	for limit := time.Now().Add(5 * time.Second); len(ended()) < len(started()) && time.Now().Before(limit); {
+	for limit := time.Now().Add(5 * time.Second); len(s.spans.Ended()) < len(s.spans.Started()) && time.Now().Before(limit); {
 		time.Sleep(time.Millisecond)
 	}
-	require.ElementsMatch(t, started(), ended(), "started and ended")
+	require.ElementsMatch(t, idents(s.spans.Started()), idents(s.spans.Ended()), "started and ended")
 	return tracetest.SpanStubsFromReadOnlySpans(s.spans.Ended())
+}
+
+// idents returns what tells spans apart in the message of a failed assertion.
+func idents[S sdktrace.ReadOnlySpan](spans []S) (idents []string) {
+	for _, s := range spans {
+		idents = append(idents, fmt.Sprint(s.Name(), " ", s.SpanContext().SpanID()))
+	}
+	return idents
 }
 
 // node is a span, or a log record, which stands where a span beneath its own would.
@@ -240,27 +236,30 @@ func (s *sdk) measured(t *testing.T) (lines []string) {
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
 			add := func(a attribute.Set, value any) {
+				lines = append(lines, fmt.Sprint(scope.Scope.Name, " ", m.Name, " ", series(a), " ", value))
+			}
+			sum := func(a attribute.Set, value any) {
 				if m.Unit == "ns" || m.Unit == "ms" || m.Unit == "s" {
 					value = "some time"
 				}
-				lines = append(lines, fmt.Sprint(scope.Scope.Name, " ", m.Name, " ", series(a), " ", value))
+				add(a, value)
 			}
 			switch d := m.Data.(type) {
 			case metricdata.Histogram[float64]:
 				for _, p := range d.DataPoints {
-					lines = append(lines, fmt.Sprint(scope.Scope.Name, " ", m.Name, " ", series(p.Attributes), " ", p.Count))
+					add(p.Attributes, p.Count)
 				}
 			case metricdata.Histogram[int64]:
 				for _, p := range d.DataPoints {
-					lines = append(lines, fmt.Sprint(scope.Scope.Name, " ", m.Name, " ", series(p.Attributes), " ", p.Count))
+					add(p.Attributes, p.Count)
 				}
 			case metricdata.Sum[int64]:
 				for _, p := range d.DataPoints {
-					add(p.Attributes, p.Value)
+					sum(p.Attributes, p.Value)
 				}
 			case metricdata.Sum[float64]:
 				for _, p := range d.DataPoints {
-					add(p.Attributes, p.Value)
+					sum(p.Attributes, p.Value)
 				}
 			case metricdata.Gauge[int64]:
 				for _, p := range d.DataPoints {
