@@ -121,12 +121,11 @@ func (c *Controller) update(by author, change func(at time.Time) (cause, error))
 
 // plan returns what is wanted in the registry's terms.
 func (c *Controller) plan() registry.Plan {
-	specs := make([]string, 0, 1+len(c.specs))
-	specs = append(specs, c.wanted.baseline.Spec)
+	specs := make([]string, 0, len(c.specs))
 	for spec := range c.specs {
 		specs = append(specs, spec)
 	}
-	return registry.Plan{Specs: specs, Deny: c.wanted.deny, Ceiling: c.wanted.ceiling}
+	return registry.Plan{Baseline: c.wanted.baseline.Spec, Specs: specs, Deny: c.wanted.deny, Ceiling: c.wanted.ceiling}
 }
 
 // tag returns a generation as it is shown: no two states have the same one, of whatever

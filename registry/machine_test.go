@@ -131,7 +131,10 @@ func TestRegistryDoesWhatTheModelDoes(t *testing.T) {
 				}
 			},
 			"plan": func(t *rapid.T) {
-				p := registry.Plan{Specs: rapid.SliceOfN(spec, 0, 4).Draw(t, "specs"), Deny: spec.Draw(t, "deny"), Ceiling: spec.Draw(t, "ceiling")}
+				p := registry.Plan{
+					Baseline: spec.Draw(t, "baseline"), Quiet: rapid.SliceOfN(spec, 0, 3).Draw(t, "quiet"), Specs: rapid.SliceOfN(spec, 0, 4).Draw(t, "specs"),
+					Deny: spec.Draw(t, "deny"), Ceiling: spec.Draw(t, "ceiling"),
+				}
 				require.NoError(t, r.Update(func(now registry.State) (registry.Plan, error) {
 					require.Equal(t, r.State(), now)
 					return p, nil

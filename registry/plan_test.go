@@ -39,6 +39,34 @@ func TestEachSpecOfAPlanStandsForItself(t *testing.T) {
 	require.True(t, r.State().Planned())
 }
 
+func TestQuietTakesAwayFromTheBaselineOnly(t *testing.T) {
+	r := registry.New()
+	lib := gym().add(t, r)
+	plan(t, r, registry.Plan{Baseline: "default", Quiet: []string{"server,verify", "rollout"}})
+	require.Equal(t, "job,http_client", lib.names())
+
+	plan(t, r, registry.Plan{Baseline: "default", Quiet: []string{"server,verify", "rollout"}, Specs: []string{"server,verify"}})
+	require.Equal(t, "job,server,http_client,verify", lib.names(), "what a spec adds is not quiet")
+
+	plan(t, r, registry.Plan{Baseline: "default", Quiet: []string{"all,-job", "-all"}})
+	require.Equal(t, "job", lib.names(), "each is resolved by itself")
+
+	plan(t, r, registry.Plan{Baseline: "default", Quiet: []string{"all"}, Specs: []string{"job,step"}, Deny: "step", Ceiling: "job,step,server"})
+	require.Equal(t, "job", lib.names())
+
+	plan(t, r, registry.Plan{Specs: []string{"step"}, Quiet: []string{"step"}})
+	require.Equal(t, "step", lib.names())
+}
+
+func TestQuietNameIsPendingUntilItsOwnerRegisters(t *testing.T) {
+	r := registry.New()
+	plan(t, r, registry.Plan{Baseline: "tx,query,late", Quiet: []string{"query,later"}})
+	require.Equal(t, []string{"late", "later", "query", "tx"}, r.Pending())
+	lib := mylib(t).add(t, r)
+	require.Equal(t, "tx", lib.names())
+	require.Equal(t, []string{"late", "later"}, r.Pending())
+}
+
 func TestPlanHoldsForWhoComesLater(t *testing.T) {
 	r := registry.New()
 	plan(t, r, registry.Plan{Specs: []string{"tx", "all"}, Deny: "query,sandbox"})
