@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,29 +88,31 @@ func TestWhatIsHandedOutIsTheCallersOwn(t *testing.T) {
 }
 
 func TestLoggerMayCallTheController(t *testing.T) {
-	var f *fixture
+	var f atomic.Pointer[fixture]
 	n := 0
-	handler := &callingHandler{Handler: slog.DiscardHandler, call: func() {
-		if f != nil && n < 3 {
+	handler := &callingHandler{Handler: slog.DiscardHandler, call: func(slog.Record) {
+		if f := f.Load(); f != nil && n < 3 {
 			n++
 			_ = f.State()
 			_, _ = f.Lease(control.LeaseRequest{Owner: "logger", Spec: "sandbox", TTL: time.Hour})
 		}
 	}}
-	f = newFixture(t, control.Logger(slog.New(handler)))
-	require.NoError(t, f.SetBaseline(baseline("job")))
-	require.Len(t, f.State().Leases, 3)
+	made := newFixture(t, control.Logger(slog.New(handler)))
+	f.Store(made)
+	require.NoError(t, made.SetBaseline(baseline("job")))
+	require.Len(t, made.changes.take(), 1+3)
+	require.Len(t, made.State().Leases, 3)
 }
 
 // callingHandler is a slog.Handler that calls back for every record.
 type callingHandler struct {
 	slog.Handler
-	call func()
+	call func(slog.Record)
 }
 
 func (*callingHandler) Enabled(context.Context, slog.Level) bool { return true }
 
-func (h *callingHandler) Handle(context.Context, slog.Record) error {
-	h.call()
+func (h *callingHandler) Handle(_ context.Context, r slog.Record) error {
+	h.call(r)
 	return nil
 }

@@ -124,6 +124,9 @@ func (l Lease) Renew(ttl time.Duration) error { return l.c.Renew(l.id, ttl) }
 func (l Lease) Release() error { return l.c.Release(l.id) }
 
 func (c *Controller) checkTTL(ttl time.Duration) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
 	if ttl <= 0 || ttl > c.options.maxTTL {
 		return &Error{Op: "lease", Input: ttl.String(), Err: because(ErrTTL, "more than 0 and at most %v", c.options.maxTTL)}
 	}
