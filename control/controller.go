@@ -4,6 +4,8 @@ package control
 
 import (
 	"crypto/rand"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -37,12 +39,14 @@ type Controller struct {
 	// What follows is guarded by the registry's lock: it is touched in update and see alone,
 	// which hold it.
 
-	wanted wanted
-	byID   map[string]*lease
-	specs  map[string]int // how many leases have each spec
-	timer  *time.Timer    // runs expire at the end of the first lease; nil before there is one
-	cause  *cause         // of the change that is being made
-	closed bool
+	wanted    wanted
+	byID      map[string]*lease
+	specs     counts      // of what leases add
+	quiets    counts      // of what leases quiet
+	leasesLen int         // the sum of their len
+	timer     *time.Timer // runs expire at the end of the first lease; nil before there is one
+	cause     *cause      // of the change that is being made
+	closed    bool
 }
 
 // wanted is what the controller has been asked for. It is an immutable value: a change makes
@@ -84,7 +88,8 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 		instance: strings.ToLower(rand.Text()[:8]),
 		done:     make(chan struct{}),
 		byID:     make(map[string]*lease),
-		specs:    make(map[string]int),
+		specs:    make(counts),
+		quiets:   make(counts),
 	}
 	now := r.State()
 	c.view.Store(&view{state: now, enabled: now.Enabled()})
@@ -121,11 +126,13 @@ func (c *Controller) update(by author, change func(at time.Time) (cause, error))
 
 // plan returns what is wanted in the registry's terms.
 func (c *Controller) plan() registry.Plan {
-	specs := make([]string, 0, len(c.specs))
-	for spec := range c.specs {
-		specs = append(specs, spec)
+	return registry.Plan{
+		Baseline: c.wanted.baseline.Spec,
+		Quiet:    slices.Collect(maps.Keys(c.quiets)),
+		Specs:    slices.Collect(maps.Keys(c.specs)),
+		Deny:     c.wanted.deny,
+		Ceiling:  c.wanted.ceiling,
 	}
-	return registry.Plan{Baseline: c.wanted.baseline.Spec, Specs: specs, Deny: c.wanted.deny, Ceiling: c.wanted.ceiling}
 }
 
 // tag returns a generation as it is shown: no two states have the same one, of whatever
