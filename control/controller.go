@@ -5,6 +5,8 @@ package control
 import (
 	"crypto/rand"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -52,10 +54,12 @@ type Controller struct {
 	// What follows is guarded by the registry's lock: it is touched in update and see alone,
 	// which hold it.
 
-	wanted wanted
-	byID   map[string]*lease
-	specs  map[string]int // how many leases have each spec
-	timer  *time.Timer    // runs expire at the end of the first lease; nil before there is one
+	wanted    wanted
+	byID      map[string]*lease
+	specs     counts      // of what leases add
+	quiets    counts      // of what leases quiet
+	leasesLen int         // the sum of their len
+	timer     *time.Timer // runs expire at the end of the first lease; nil before there is one
 }
 
 // wanted is the intent of a controller. It is an immutable value: a change replaces it.
@@ -100,7 +104,8 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 		instance: strings.ToLower(rand.Text()[:8]),
 		done:     make(chan struct{}),
 		byID:     make(map[string]*lease),
-		specs:    make(map[string]int),
+		specs:    make(counts),
+		quiets:   make(counts),
 	}
 	c.log.report, c.log.held = c.missed, true
 	now := r.State()
@@ -165,11 +170,13 @@ func (c *Controller) usable() error {
 
 // plan returns the plan for the registry.
 func (c *Controller) plan() registry.Plan {
-	specs := make([]string, 0, len(c.specs))
-	for spec := range c.specs {
-		specs = append(specs, spec)
+	return registry.Plan{
+		Baseline: c.wanted.baseline.Spec,
+		Quiet:    slices.Collect(maps.Keys(c.quiets)),
+		Specs:    slices.Collect(maps.Keys(c.specs)),
+		Deny:     c.wanted.deny,
+		Ceiling:  c.wanted.ceiling,
 	}
-	return registry.Plan{Baseline: c.wanted.baseline.Spec, Specs: specs, Deny: c.wanted.deny, Ceiling: c.wanted.ceiling}
 }
 
 // tag returns a generation as it is shown: no two states have the same one, of whatever

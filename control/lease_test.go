@@ -108,11 +108,11 @@ func TestLeaseRequestsHaveBounds(t *testing.T) {
 		req  control.LeaseRequest
 		want error
 	}{
-		{control.LeaseRequest{Owner: "", TTL: 1}, control.ErrOwner},
-		{control.LeaseRequest{Owner: " \u3000", TTL: 1}, control.ErrOwner},
+		{control.LeaseRequest{Owner: "", TTL: 1, Spec: "job"}, control.ErrOwner},
+		{control.LeaseRequest{Owner: " \u3000", TTL: 1, Spec: "job"}, control.ErrOwner},
 		{control.LeaseRequest{Owner: strings.Repeat("o", control.MaxOwnerLen+1), TTL: 1}, control.ErrOwner},
 		{control.LeaseRequest{Owner: "\xff", TTL: 1}, control.ErrOwner},
-		{control.LeaseRequest{Owner: "me", TTL: 1, Why: strings.Repeat("w", control.MaxWhyLen+1)}, control.ErrWhy},
+		{control.LeaseRequest{Owner: "me", TTL: 1, Spec: "job", Why: strings.Repeat("w", control.MaxWhyLen+1)}, control.ErrWhy},
 		{control.LeaseRequest{Owner: "me", TTL: 0}, control.ErrTTL},
 		{control.LeaseRequest{Owner: "me", TTL: -time.Hour}, control.ErrTTL},
 		{control.LeaseRequest{Owner: "me", TTL: time.Hour + 1}, control.ErrTTL},
@@ -120,7 +120,7 @@ func TestLeaseRequestsHaveBounds(t *testing.T) {
 		_, err := f.Lease(c.req)
 		require.ErrorIs(t, err, c.want)
 	}
-	l := f.lease(t, strings.Repeat("o", control.MaxOwnerLen), "", time.Hour)
+	l := f.lease(t, strings.Repeat("o", control.MaxOwnerLen), "job", time.Hour)
 	f.lease(t, "me", "job", 1)
 	require.ErrorIs(t, l.Renew(0), control.ErrTTL)
 	require.ErrorIs(t, l.Renew(2*time.Hour), control.ErrTTL)
