@@ -34,3 +34,6 @@ const (
 	MaxRefusals = maxRefusals
 	MaxChanges  = maxChanges
 )
+
+// Put queues fn in the change log.
+func Put(c *Controller, fn func()) { c.log.put(fn) }
