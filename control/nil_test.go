@@ -136,16 +136,3 @@ func TestBoundsAreWhatTheyWere(t *testing.T) {
 		require.Equal(t, len(spec) > 64<<10, err != nil, err)
 	}
 }
-
-func TestAsManyLeasesAsTheDefaultAllows(t *testing.T) {
-	f := newFixture(t)
-	for i := range control.DefaultMaxLeases {
-		f.lease(t, "me", "job", time.Hour)
-		if i%1000 == 0 {
-			f.changes.take()
-		}
-	}
-	_, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: "job", TTL: time.Hour})
-	require.ErrorIs(t, err, control.ErrTooManyLeases)
-	require.Len(t, f.State().Leases, control.DefaultMaxLeases)
-}

@@ -15,7 +15,7 @@ import (
 // together. Get one from [Registry.State].
 //
 // The zero value is the state of an unused registry. A State is an immutable value; it may be
-// copied, compared, and used by any number of goroutines.
+// copied and used by any number of goroutines.
 type State struct{ g *generation }
 
 // State returns the current state of r. That of a nil r is the zero State.
