@@ -50,7 +50,7 @@ func newOptions(opts []Option) (options, error) {
 		return fail("MaxTTL(%v); more than 0", o.maxTTL)
 	}
 	o.start = configured(o.start)
-	return o, cmp.Or(checkNames(o.start.Who, o.start.Why), checkLength(o.start.Spec), checkLength(o.deny), checkLength(o.ceiling))
+	return o, cmp.Or(checkNames(o.start.Who, o.start.Why), checkText(o.start.Spec), checkText(o.deny), checkText(o.ceiling))
 }
 
 // Start makes b the baseline to begin with, and the one that [Controller.ResetBaseline] goes
