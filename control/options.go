@@ -29,14 +29,13 @@ type options struct {
 	logger        *slog.Logger
 	onChange      []func(Change)
 	meters        metric.MeterProvider
-	settle        time.Duration
 }
 
 // program is who changes something that nobody else is named for.
 const program = "program"
 
 func newOptions(opts []Option) (options, error) {
-	o := options{maxLeases: DefaultMaxLeases, maxTTL: DefaultMaxTTL, settle: settleTime}
+	o := options{maxLeases: DefaultMaxLeases, maxTTL: DefaultMaxTTL}
 	for _, opt := range opts {
 		opt(&o)
 	}
