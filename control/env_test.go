@@ -223,6 +223,7 @@ func TestExclusionThatPythonReadsTooIsWarnedOf(t *testing.T) {
 	defer slog.SetDefault(before)
 	slog.SetDefault(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))
 
+	var baselines []control.Baseline
 	for _, c := range []struct{ name, spec, instead string }{
 		{control.EnvGymSpanGroups, "default,-rollout", control.EnvGymSpanGroups + "=job,server,http_client"},
 		{control.EnvLensSpanGroups, " -SANDBOX , per_rollout,query", control.EnvLensSpanGroups + "=server,http_client,rollout,verify,agent,model_call"},
@@ -237,7 +238,7 @@ func TestExclusionThatPythonReadsTooIsWarnedOf(t *testing.T) {
 		require.Contains(t, last, "level=WARN")
 		require.Contains(t, last, "variable="+c.name)
 		require.Contains(t, last, `instead="`+c.instead+`"`)
-		newFixture(t, control.Start(b))
+		baselines = append(baselines, b)
 	}
 	require.Equal(t, 3, log.lines())
 
@@ -251,6 +252,9 @@ func TestExclusionThatPythonReadsTooIsWarnedOf(t *testing.T) {
 		require.NotContains(t, b.Why, "nemo-lens")
 	}
 	require.Equal(t, 3, log.lines(), log.String())
+	for _, b := range baselines {
+		newFixture(t, control.Start(b)) // which takes the reason
+	}
 }
 
 func TestConfigIsTheEnvironmentInAFile(t *testing.T) {

@@ -95,7 +95,7 @@ func TestExhaustedDescriptorTableKeepsTheLastGoodSet(t *testing.T) {
 		return
 	}
 	w := newWatched(t, "job\n", control.Interval(time.Millisecond))
-	w.write(t, "sandbox\n")
+	w.replace(t, "sandbox\n")
 	w.becomes(t, "sandbox")
 
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: 64}))
@@ -116,7 +116,7 @@ func TestExhaustedDescriptorTableKeepsTheLastGoodSet(t *testing.T) {
 	for _, f := range open {
 		require.NoError(t, f.Close())
 	}
-	w.write(t, "verify\n")
+	w.replace(t, "verify\n")
 	w.becomes(t, "verify")
 	another.counts(t, "verify")
 }

@@ -64,6 +64,14 @@ func (w *watched) write(t *testing.T, text string) {
 	write(t, w.path, text)
 }
 
+// replace renames a whole file over the one that is watched.
+func (w *watched) replace(t *testing.T, text string) {
+	t.Helper()
+	next := w.path + ".next"
+	write(t, next, text)
+	require.NoError(t, os.Rename(next, w.path))
+}
+
 // counts looks at the file once, after which it must be in force.
 func (w *watched) counts(t *testing.T, on string) {
 	t.Helper()
@@ -155,13 +163,13 @@ func TestFileWithoutALineEndCountsAtTheSecondLookThatFindsTheSame(t *testing.T) 
 func TestFileIsLookedAtEveryInterval(t *testing.T) {
 	require.Equal(t, time.Second, control.DefaultInterval)
 	w := newWatched(t, "job\n", control.Interval(time.Millisecond), nil)
-	w.write(t, "sandbox\n")
+	w.replace(t, "sandbox\n")
 	w.becomes(t, "sandbox")
-	w.write(t, "verify")
+	w.replace(t, "verify")
 	w.becomes(t, "verify")
 	require.NoError(t, os.Remove(w.path))
 	w.reports(t, 1, "no such file")
-	w.write(t, "agent\n")
+	w.replace(t, "agent\n")
 	w.becomes(t, "agent")
 	w.reports(t, 1, "no such file")
 }
@@ -180,9 +188,7 @@ func TestFileThatChangesCounts(t *testing.T) {
 	w := newWatched(t, "job\n")
 	w.write(t, "sandbox\n")
 	w.counts(t, "sandbox")
-	next := w.path + ".next"
-	write(t, next, "agent\n")
-	require.NoError(t, os.Rename(next, w.path))
+	w.replace(t, "agent\n")
 	w.counts(t, "agent")
 	w.write(t, "rollout\n") // in the new file
 	w.counts(t, "rollout")
@@ -622,7 +628,7 @@ func TestConcurrentReloadsAndClose(t *testing.T) {
 			}
 		})
 	}
-	w.write(t, "sandbox\n")
+	w.replace(t, "sandbox\n")
 	w.becomes(t, "sandbox")
 	require.NoError(t, w.Close())
 	wg.Wait()
