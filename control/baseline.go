@@ -45,11 +45,12 @@ func (c *Controller) configure(b Baseline, permit func() error) error {
 // It is strict unless b allows pending names: a name that is not registered is a
 // [*spangate.ParseError], since enabling nothing in silence looks just like success. It
 // fails as Configure does besides. Leases live on.
-func (c *Controller) SetBaseline(b Baseline) error { return c.setBaseline(author{}, b) }
+func (c *Controller) SetBaseline(b Baseline) error { return c.setBaseline(author{}, b, nil) }
 
-func (c *Controller) setBaseline(by author, b Baseline) error {
+// setBaseline is SetBaseline, but allows the names in listed to be pending.
+func (c *Controller) setBaseline(by author, b Baseline, listed map[string]bool) error {
 	b.Who = cmp.Or(by.who, b.Who, program)
-	if err := cmp.Or(checkNames(b.Who, b.Why), c.checkSpec(b.Spec, b.AllowPending)); err != nil {
+	if err := cmp.Or(checkNames(b.Who, b.Why), allowing(c.checkSpec(b.Spec, b.AllowPending), listed)); err != nil {
 		return err
 	}
 	return c.update(by, func(time.Time) (cause, error) {
@@ -108,6 +109,9 @@ func configured(b Baseline) Baseline {
 // not in the midst of it, since to look for suggestions may take a while; a name whose owner
 // leaves in between is pending, as it would be if they left a moment later.
 func (c *Controller) checkSpec(spec string, allowPending bool) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
 	if allowPending {
 		return checkText(spec)
 	}

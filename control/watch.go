@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/spangate/spangate/internal/spec"
@@ -37,10 +36,9 @@ type FileWatch struct {
 	path    string
 	options watchOptions
 
-	reloads   chan chan<- error // one answer for each Reload
-	stopped   chan struct{}
-	stop      sync.Once
-	reporting atomic.Bool // a record is on its way to the logger
+	reloads chan chan<- error // one answer for each Reload
+	stopped chan struct{}
+	stop    sync.Once
 
 	// The rest belongs to WatchFile, and then to run.
 
@@ -75,14 +73,14 @@ type FileWatch struct {
 // what else has been made the baseline since.
 //
 // WatchFile returns after the first look; a file that does not count is no error. The error is
-// an [*Error] for [ErrOption] if path is empty or an option is bad, for [ErrClosed] if c is
-// closed or nil, or the operating system's if it does not know the current directory.
+// an [*Error] for [ErrOption] if path is empty or an option is bad, for [ErrClosed] or
+// [ErrNilController], or the operating system's if it does not know the current directory.
 func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, error) {
 	fail := func(reason error, what string) (*FileWatch, error) {
 		return nil, &Error{Op: "watch", Input: path, Err: because(reason, "%s", what)}
 	}
-	if c == nil || c.registry == nil {
-		return fail(ErrClosed, "make a controller with New")
+	if c.usable() != nil {
+		return fail(ErrNilController, "make one with control.New")
 	}
 	if path == "" {
 		return fail(ErrOption, "the path is empty; name the file to watch")
@@ -110,8 +108,7 @@ func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, er
 		return nil, err
 	}
 	if _ = w.look(); w.seen.err != nil {
-		w.said = w.seen.err.Error()
-		w.warn(w.said)
+		w.report(w.seen.err.Error())
 	}
 	go w.run()
 	return w, nil
@@ -266,20 +263,12 @@ func (w *FileWatch) shownPath() string {
 	return spec.Head(strconv.QuoteToASCII(w.path))
 }
 
-// report logs the problem unless it was the last one. It does not wait for the logger; while
-// that is busy with an earlier problem, this one waits for the next look.
+// report logs the problem unless it was the last one.
 func (w *FileWatch) report(problem string) {
-	if problem == w.said || !w.reporting.CompareAndSwap(false, true) {
+	if problem == w.said {
 		return
 	}
 	w.said = problem
-	go func() {
-		defer w.reporting.Store(false)
-		w.warn(problem)
-	}()
-}
-
-func (w *FileWatch) warn(problem string) {
-	w.c.logger().Warn("spangate: the watched file does not count, so the last baseline stays in force",
+	w.c.warn(time.Now(), "spangate: the watched file does not count, so the last baseline stays in force",
 		slog.String("file", w.path), slog.String("problem", problem))
 }
