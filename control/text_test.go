@@ -3,6 +3,9 @@
 package control_test
 
 import (
+	"net/url"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
+	"github.com/spangate/spangate/control/wire"
 	"github.com/spangate/spangate/registry"
 )
 
@@ -45,6 +49,10 @@ func TestTextThatCantBeANameIsRefusedWhereverASpecIsRead(t *testing.T) {
 			_, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: s, TTL: time.Hour, AllowPending: true})
 			return err
 		},
+		"Lease.Quiet": func(s string) error {
+			_, err := f.Lease(control.LeaseRequest{Owner: "me", Quiet: s, TTL: time.Hour, AllowPending: true})
+			return err
+		},
 		"FromLookup": func(s string) error {
 			b, err := control.FromLookup(lookup(map[string]string{control.EnvGymEnabled: "1", control.EnvGymSpanGroups: s}))
 			if err != nil {
@@ -67,9 +75,7 @@ func TestTextThatCantBeANameIsRefusedWhereverASpecIsRead(t *testing.T) {
 			err := set(text)
 			require.ErrorIs(t, err, control.ErrSpec, "%s %q", place, text)
 			require.ErrorContains(t, err, want, place)
-			var e *control.Error
-			require.ErrorAs(t, err, &e)
-			require.Contains(t, e.Input, text, "%s names the whole text", place)
+			require.ErrorContains(t, err, strings.Trim(strconv.Quote(text), `"`), "%s names the whole text", place)
 		}
 		require.Error(t, set(tooLong), place)
 	}
@@ -78,6 +84,21 @@ func TestTextThatCantBeANameIsRefusedWhereverASpecIsRead(t *testing.T) {
 	for place, set := range places {
 		require.NoError(t, set("default,late_4.x"), "%s: a name that may yet come", place)
 	}
+}
+
+func TestEndpointNamesTheFieldOfTextThatCantBeAName(t *testing.T) {
+	e := newEndpoint(t, newFixture(t), anyone())
+	for field, body := range map[string]string{
+		"spec":  "owner=me&ttl=5m&allow_pending=true&spec=" + url.QueryEscape(`"job"`),
+		"quiet": "owner=me&ttl=5m&allow_pending=true&quiet=" + url.QueryEscape(`"job"`),
+	} {
+		refused := as[wire.Error](e.form("POST", "/leases", body), 400)
+		require.Equal(t, field, refused.Field)
+		require.Contains(t, refused.Message, "remove the quotes")
+	}
+	refused := as[wire.Error](e.form("PUT", "/", "allow_pending=true&spec="+url.QueryEscape("job sandbox")), 400)
+	require.Equal(t, "spec", refused.Field)
+	require.Contains(t, refused.Message, "a comma is missing")
 }
 
 // TestPersonsBadTextIsAnUnknownName pins the strict reading, which needs no rule for text.
