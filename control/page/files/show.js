@@ -95,7 +95,7 @@ function leaseButtons(name, lease, quiet = false) {
     const button = el('button', { type: 'button', 'aria-label': label, onclick }, `${m} min`);
     return button;
   });
-  const node = el('div', { class: 'do' }, quiet ? el('span', { class: 'hint' }, 'Quiet:') : '', ...buttons);
+  const node = el('div', { class: quiet ? 'do quiet' : 'do' }, ...buttons);
   return {
     node,
     show({ state, longest }, possible) {
