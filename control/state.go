@@ -53,6 +53,7 @@ func (c *Controller) show(v *view) State {
 		Baseline:   v.wanted.baseline,
 		Startup:    v.wanted.startup,
 		Generation: c.tag(v.state.Generation()),
+		Pinned:     v.state.Pinned(),
 		Deny:       v.wanted.deny,
 		Ceiling:    v.wanted.ceiling,
 		Enabled:    append([]string{}, v.enabled...),

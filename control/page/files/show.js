@@ -47,8 +47,8 @@ function summary({ enabled, groups, leases }) {
   return leases.length === 1 ? `${s} · 1 lease` : `${s} · ${leases.length} leases`;
 }
 
-function limits({ deny, ceiling }) {
-  return [deny && `Never on: ${deny}`, ceiling && `Nothing on but: ${ceiling}`].filter(Boolean).join(' · ');
+function limits({ pinned, deny, ceiling }) {
+  return [pinned && 'Pinned by the program: baseline, leases and limits have no effect', deny && `Never on: ${deny}`, ceiling && `Nothing on but: ${ceiling}`].filter(Boolean).join(' · ');
 }
 
 // does says what a lease does.
