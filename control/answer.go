@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -52,10 +53,11 @@ func refuse(w http.ResponseWriter, status int, e wire.Error) { answer(w, status,
 // snapshot is the state of one generation in the forms in which it is answered, without what
 // moves: the time, what each lease has left, and Writable. It is immutable.
 type snapshot struct {
-	view *view
-	tag  string
-	json [][]byte // split where something is missing: Now, Writable, and the Left of each lease
-	page *page.Page
+	view  *view
+	roots []string // which may change within a generation
+	tag   string
+	json  [][]byte // split where something is missing: Now, Writable, and the Left of each lease
+	page  *page.Page
 }
 
 // snapshots builds each snapshot once, however many ask for it. The zero value is ready.
@@ -69,9 +71,11 @@ type snapshots struct {
 func (s *snapshots) get(c *Controller) *snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if v := c.view.Load(); s.last == nil || s.last.view != v {
-		state := c.show(v)
-		s.last = &snapshot{view: v, tag: quote(state.Generation), json: split(state), page: page.New(state)}
+	v := c.view.Load()
+	roots := c.roots(v)
+	if s.last == nil || s.last.view != v || !slices.Equal(s.last.roots, roots) {
+		state := c.show(v, roots)
+		s.last = &snapshot{view: v, roots: roots, tag: quote(state.Generation), json: split(state), page: page.New(state)}
 	}
 	return s.last
 }

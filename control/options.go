@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/internal/spec"
 )
 
@@ -30,6 +31,7 @@ type options struct {
 	logger        *slog.Logger
 	onChange      []func(Change)
 	meters        metric.MeterProvider
+	roots         func(*spangate.Gate) spangate.Mask
 }
 
 // program is the who of a change for which no other is named.
@@ -97,6 +99,20 @@ func OnChange(fn func(Change)) Option {
 			o.onChange = append(o.onChange, fn)
 		}
 	}
+}
+
+// Roots lets State and the endpoint tell which groups begin traces and are off, so that what is
+// on has nothing above it. of returns the groups of a gate that begin traces; it is
+// [otelgate.TracerProvider.Roots] of the program's provider:
+//
+//	control.New(r, control.Roots(provider.Roots))
+//
+// It is called for the gate of each namespace whenever the state is asked for, from any
+// goroutine. A nil of has no effect.
+//
+// [otelgate.TracerProvider.Roots]: https://pkg.go.dev/github.com/spangate/spangate/otelgate#TracerProvider.Roots
+func Roots(of func(gate *spangate.Gate) spangate.Mask) Option {
+	return func(o *options) { o.roots = of }
 }
 
 // Metrics makes the controller report to p, until it is closed:

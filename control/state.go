@@ -37,7 +37,7 @@ func (c *Controller) State() State {
 	}
 	v := cmp.Or(c.view.Load(), &view{})
 	now := time.Now()
-	s := c.show(v)
+	s := c.show(v, c.roots(v))
 	s.Now = shown(now)
 	for i, l := range v.wanted.leases {
 		s.Leases[i].Left = l.left(now).String()
@@ -45,9 +45,17 @@ func (c *Controller) State() State {
 	return s
 }
 
+// roots returns the groups that begin traces and are off.
+func (c *Controller) roots(v *view) []string {
+	if c.options.roots == nil {
+		return nil
+	}
+	return minus(v.state.Select(c.options.roots), v.enabled)
+}
+
 // show returns the state that v is of, without what moves from one generation to the next:
 // Now, and the Left of each lease.
-func (c *Controller) show(v *view) State {
+func (c *Controller) show(v *view, roots []string) State {
 	sel := newSelector(v)
 	s := State{
 		Baseline:   v.wanted.baseline,
@@ -57,6 +65,7 @@ func (c *Controller) show(v *view) State {
 		Deny:       v.wanted.deny,
 		Ceiling:    v.wanted.ceiling,
 		Enabled:    append([]string{}, v.enabled...),
+		Roots:      append([]string{}, roots...),
 		Groups:     sel.groups(),
 		Presets:    sel.presets(),
 		Leases:     make([]wire.Lease, 0, len(v.wanted.leases)),

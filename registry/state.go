@@ -126,6 +126,22 @@ func (s State) GroupMembers() map[string][]Member {
 	return members
 }
 
+// Select returns the groups, sorted, whose bits of returns for the gate of their namespace. of
+// is called once for each namespace, and never with a nil gate.
+func (s State) Select(of func(g *spangate.Gate) spangate.Mask) []string {
+	var names []string
+	for _, m := range s.load().vocabulary.byNamespace() {
+		mask := of(m.gate)
+		for _, g := range m.groups {
+			if mask.HasAny(g.Bit) {
+				names = append(names, g.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // PresetMembers returns the namespaces that have a preset of each name, sorted. It lacks
 // [spangate.NameAll], which belongs to no namespace.
 func (s State) PresetMembers() map[string][]Member {

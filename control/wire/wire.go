@@ -74,6 +74,10 @@ type State struct {
 	Ceiling string `json:"ceiling"`
 	// Enabled has the groups that are on, sorted.
 	Enabled []string `json:"enabled"`
+	// Roots has the groups, sorted, that are off and begin traces, as far as the process
+	// has seen. While one is off, nothing may be above the spans that are on: they begin a
+	// trace each, or are not started. It is empty if the program does not tell.
+	Roots []string `json:"roots"`
 	// Pending has the names in the specs of the baseline, the leases and the limits that are
 	// not registered, sorted.
 	Pending []string `json:"pending"`
