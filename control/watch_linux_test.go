@@ -227,6 +227,45 @@ func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
 	require.Eventually(t, func() bool { return readers() <= 1 }, time.Minute, time.Millisecond, "the watch that was closed reads no more")
 }
 
+// TestFileThatChangesWhileItIsReadDoesNotCount has another process write between the two
+// readings of a look.
+func TestFileThatChangesWhileItIsReadDoesNotCount(t *testing.T) {
+	w := newWatched(t, "job\n", control.Patience(time.Minute))
+	ask, answer := hold(t, unix.FAN_ACCESS_PERM, w.path)
+	result := make(chan error, 1)
+	go func() { result <- w.Reload() }()
+	allowOneReading(t, ask)
+	w.write(t, "sandbox\n")
+	answer()
+	require.ErrorContains(t, resultOf(t, result), "it is being written")
+	require.Equal(t, "job", w.on())
+	w.counts(t, "sandbox")
+}
+
+// allowOneReading lets the file be read once, and holds the next access.
+func allowOneReading(t *testing.T, ask *os.File) {
+	t.Helper()
+	for i := range 3 { // the text, its end, and the text again
+		var event unix.FanotifyEventMetadata
+		require.NoError(t, binary.Read(ask, binary.NativeEndian, &event))
+		require.NoError(t, unix.Close(int(event.Fd)))
+		if i < 2 {
+			require.NoError(t, binary.Write(ask, binary.NativeEndian, unix.FanotifyResponse{Fd: event.Fd, Response: unix.FAN_ALLOW}))
+		}
+	}
+}
+
+func resultOf(t *testing.T, results <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-results:
+		return err
+	case <-time.After(time.Minute):
+		t.Fatal("Reload hangs")
+		return nil
+	}
+}
+
 // TestReloadReturnsNothingThatAnEarlierLookRead has a read hang between its two halves, and
 // the file change meanwhile.
 func TestReloadReturnsNothingThatAnEarlierLookRead(t *testing.T) {
@@ -234,18 +273,8 @@ func TestReloadReturnsNothingThatAnEarlierLookRead(t *testing.T) {
 	ask, answer := hold(t, unix.FAN_ACCESS_PERM, w.path)
 	late := make(chan error, 1)
 	go func() { late <- w.Reload() }()
-	for range 2 { // the text, and its end
-		var event unix.FanotifyEventMetadata
-		require.NoError(t, binary.Read(ask, binary.NativeEndian, &event))
-		require.NoError(t, unix.Close(int(event.Fd)))
-		require.NoError(t, binary.Write(ask, binary.NativeEndian, unix.FanotifyResponse{Fd: event.Fd, Response: unix.FAN_ALLOW}))
-	}
-	select {
-	case err := <-late:
-		require.ErrorContains(t, err, "the file system does not answer")
-	case <-time.After(time.Minute):
-		t.Fatal("Reload hangs")
-	}
+	allowOneReading(t, ask)
+	require.ErrorContains(t, resultOf(t, late), "the file system does not answer")
 	w.write(t, "sandbox\n")
 	answer()
 	err := w.Reload()
