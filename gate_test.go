@@ -171,12 +171,13 @@ func TestStoreHappensBeforeWhatItPublishes(t *testing.T) {
 	assert.Equal(t, 42, payload)
 }
 
+// The two ends of the padding of neighbours in an array may share a line, which no word does.
 func TestGateHasACacheLineToItself(t *testing.T) {
-	const line = unsafe.Sizeof(cpu.CacheLinePad{})
+	const line = unsafe.Sizeof(cpu.CacheLinePad{}) // 0 on wasm
 	const word = unsafe.Sizeof(uint64(0))
 	var gates [2]spangate.Gate
 	size := unsafe.Sizeof(gates[0])
-	assert.GreaterOrEqual(t, size, 2*(line-word)+word, "the rest of a line on either side of the word")
+	assert.GreaterOrEqual(t, size, line+word+line)
 	assert.Zero(t, size%8, "neighbours in an array stay aligned")
 	assert.Zero(t, uintptr(unsafe.Pointer(&gates[0]))%8)
 }
