@@ -4,6 +4,7 @@ package spangate_test
 
 import (
 	"os/exec"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -127,6 +128,7 @@ func TestReadersSeeOnlyWordsThatWereWritten(t *testing.T) {
 				case <-done:
 					return
 				default:
+					runtime.Gosched() // on wasm nothing else lets the writers run
 				}
 				if m := g.Load(); m != word(uint32(m>>32)) {
 					t.Errorf("torn word %v", m)

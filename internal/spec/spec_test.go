@@ -15,24 +15,24 @@ import (
 const space = "\t\n\v\f\r\x1c\x1d\x1e\x1f \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006" +
 	"\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 
-// Of every rune there is, on either side of a name and of nothing.
 func TestSpaceIsWhatPythonStrips(t *testing.T) {
 	for r := range rune(unicode.MaxRune + 1) {
-		if 0xd800 <= r && r < 0xe000 {
-			continue // a surrogate is no rune
+		if r != unicode.ReplacementChar && isSpace(r) != strings.ContainsRune(space, r) {
+			t.Errorf("%q: space is %t", r, isSpace(r))
 		}
+	}
+	// Around a name, alone, and beside bytes that are no UTF-8.
+	for _, r := range space {
 		s := string(r)
-		want := s + "x" + s
-		if strings.Contains(space, s) {
-			want = "x"
-		}
-		if got := Trim(s + "x" + s); got != want {
-			t.Errorf("%q around x is trimmed to %q", s, got)
-		}
-		for field, want := range map[string]string{s + "x" + s: want, s: Trim(s)} {
-			if e := trim(field, 7); e.Name != want || e.Name != "" && field[e.Offset-7:][:len(e.Name)] != e.Name || e.Exclude {
-				t.Errorf("%q is trimmed to %+v", field, e)
+		for field, want := range map[string]string{s + "x" + s: "x", s + "x": "x", "x" + s: "x", s: "", s + "\x85" + s: "\x85", "x" + s + "x": "x" + s + "x"} {
+			assert.Equal(t, want, Trim(field), "%q", field)
+			e := trim(field, 7)
+			assert.Equal(t, want, e.Name, "%q", field)
+			start := 7
+			if strings.HasPrefix(field, s) {
+				start += len(s)
 			}
+			assert.Equal(t, start, e.Offset, "%q", field)
 		}
 	}
 }
