@@ -19,6 +19,9 @@ import (
 // batching processor, an exporter and attributes cost as much on both sides and would make
 // the ratio smaller.
 //
+// Where a value stands in the context between the span and the one above, the gate allocates
+// once more; those rows show it.
+//
 // Not measured: what reads the span in between. Through the gate it is a wrapper, so each
 // method is one promoted call further away.
 //
@@ -44,6 +47,57 @@ func BenchmarkSpanOn(b *testing.B) {
 		g.Enable(spangate.BitRollout)
 		startEnd(b, t, parent(b, t))
 	})
+	b.Run("SDK, a value beneath a span", func(b *testing.B) {
+		t := sdk(sdktrace.AlwaysSample())
+		startEnd(b, t, deeper(parent(b, t)))
+	})
+	b.Run("through the gate, a value beneath a span", func(b *testing.B) {
+		t, g := gated(b)
+		g.Enable(spangate.BitRollout)
+		startEnd(b, t, deeper(parent(b, t)))
+	})
+}
+
+// Bias.
+//
+// Measured: a value that a program put in the context before the first of ten nested spans,
+// looked up beneath the last. The SDK makes one context a span, the gate one more; a program
+// puts values in between, which cost both the same.
+func BenchmarkValue(b *testing.B) {
+	b.Run("SDK", func(b *testing.B) { value(b, sdk(sdktrace.AlwaysSample())) })
+	b.Run("through the gate", func(b *testing.B) {
+		t, g := gated(b)
+		g.Enable(spangate.BitRollout)
+		value(b, t)
+	})
+}
+
+func value(b *testing.B, t trace.Tracer) {
+	b.Helper()
+	ctx := deeper(context.Background())
+	for range 10 {
+		ctx, _ = t.Start(ctx, "site")
+	}
+	for b.Loop() {
+		ctx.Value(valueKey{})
+	}
+}
+
+// Bias.
+//
+// Measured: Tracer for one scope, without options, which was asked for before. Some
+// instrumentation calls it for every span.
+func BenchmarkTracer(b *testing.B) {
+	b.Run("SDK", func(b *testing.B) { tracer(b, sdkProvider(sdktrace.AlwaysSample())) })
+	b.Run("through the gate", func(b *testing.B) { tracer(b, gatedProvider(b, new(spangate.Gate))) })
+}
+
+func tracer(b *testing.B, p trace.TracerProvider) {
+	b.Helper()
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Tracer("bench")
+	}
 }
 
 func startEnd(b *testing.B, t trace.Tracer, ctx context.Context) {

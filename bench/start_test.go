@@ -51,6 +51,10 @@ func BenchmarkStartUnderSpan(b *testing.B) {
 		t, g := gated(b)
 		start(b, t, gatedParent(b, t, g), false)
 	})
+	b.Run("spangate, off, a value beneath a gated parent", func(b *testing.B) {
+		t, g := gated(b)
+		start(b, t, deeper(gatedParent(b, t, g)), false)
+	})
 	b.Run("spangate, off, raw SDK parent", func(b *testing.B) {
 		t, _ := gated(b)
 		start(b, t, parent(b, sdk(sdktrace.AlwaysSample())), false)

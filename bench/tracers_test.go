@@ -41,11 +41,16 @@ func sdkProvider(sampler sdktrace.Sampler) *sdktrace.TracerProvider {
 func gated(b *testing.B) (trace.Tracer, *spangate.Gate) {
 	b.Helper()
 	g := spangate.NewGate(spangate.PresetAll &^ spangate.BitRollout)
+	return gatedProvider(b, g).Tracer("bench"), g
+}
+
+func gatedProvider(b *testing.B, g *spangate.Gate) trace.TracerProvider {
+	b.Helper()
 	p, err := otelgate.NewTracerProvider(sdkProvider(sdktrace.AlwaysSample()), g, otelgate.Rule{Scope: "bench", Group: spangate.BitRollout})
 	if err != nil {
 		b.Fatal(err)
 	}
-	return p.Tracer("bench"), g
+	return p
 }
 
 // gatedParent returns a context with a span in it that is on through the gate of t, which it
@@ -65,6 +70,12 @@ func parent(b *testing.B, t trace.Tracer) context.Context {
 	}
 	return ctx
 }
+
+// valueKey is the key of a value that a program keeps in its context.
+type valueKey struct{}
+
+// deeper returns a context right beneath ctx.
+func deeper(ctx context.Context) context.Context { return context.WithValue(ctx, valueKey{}, 1) }
 
 // remoteParent returns a context as propagation leaves it for a sampled incoming request.
 func remoteParent() context.Context {

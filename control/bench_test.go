@@ -21,7 +21,7 @@ import (
 func held(b *testing.B, n, distinct int) *fixture {
 	f := newFixture(b, control.Start(baseline("job")), control.MaxLeases(n+1))
 	for i := range n {
-		f.lease(b, fmt.Sprint("owner", i), spangate.Gym.Format(spangate.Mask(i%distinct)), time.Hour)
+		f.lease(b, fmt.Sprint("owner", i), spangate.Gym.Format(spangate.Mask(1+i%distinct)), time.Hour)
 	}
 	f.changes.take()
 	return f

@@ -30,9 +30,10 @@
 //	defer c.Close()
 //
 // Configuration is lenient: it is often shared by processes that know other names, so a name
-// that nobody has registered waits for its owner. What a person asks for at run time is
-// strict: such a name is an error that says where it stands and what may have been meant,
-// unless the request allows pending names.
+// that is not registered waits for its owner. What a person asks for at run time is strict:
+// such a name is an error that says where it stands and what may have been meant, unless the
+// request allows pending names. Text that can't be a name, such as one in quotes or two
+// without a comma between, is [ErrSpec] everywhere.
 //
 // # Who changed what
 //

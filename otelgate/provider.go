@@ -95,7 +95,7 @@ func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, opts ...O
 		return nil, err
 	}
 	p := &TracerProvider{base: base, rules: c.rules, gate: gate}
-	p.origin = &origin{provider: p}
+	p.origin = &origin{provider: p, roots: make(map[*spangate.Gate]*rootGroups)}
 	p.none = inert{p.origin, noSpan}
 	return p, nil
 }
@@ -158,21 +158,44 @@ func (p *TracerProvider) newTracer(base trace.Tracer, s sites) *gatedTracer {
 // sites returns the sites of a scope's spans.
 func (p *TracerProvider) sites(scope string) sites {
 	if p.group != nil {
-		return sites{rest: site{p.gate, *p.group, p.transparent}}
+		return sites{rest: p.site(Rule{Group: *p.group})}
 	}
-	var all sites
+	all := sites{rest: site{roots: p.origin.rootsOf(nil)}}
 	for _, r := range p.rules {
 		if !matches(r.Scope, scope) {
 			continue
 		}
-		s := site{cmp.Or(r.Gate, p.gate), r.Group, r.Transparent || p.transparent}
 		if r.Name == "" && r.Kind == trace.SpanKindUnspecified {
-			all.rest = s
+			all.rest = p.site(r)
 			break
 		}
-		all.special = append(all.special, special{r.Name, r.Kind, s})
+		all.special = append(all.special, special{r.Name, r.Kind, p.site(r)})
 	}
 	return all
+}
+
+// site returns the site of spans that r decides about.
+func (p *TracerProvider) site(r Rule) site {
+	gate := cmp.Or(r.Gate, p.gate)
+	return site{gate, r.Group, r.Transparent || p.transparent, p.origin.rootsOf(gate)}
+}
+
+// Roots returns the groups of gate whose sites have been off where their span would have begun
+// a trace: nothing above it was on, or a new root was asked for. While such a group is off,
+// spans beneath its sites begin a trace each, and libraries that start nothing unless the span
+// above records start nothing at all. It returns the empty set for a gate that p does not
+// know, and nothing is taken back when a group goes on.
+func (p *TracerProvider) Roots(gate *spangate.Gate) spangate.Mask {
+	if p == nil || p.origin == nil {
+		return 0
+	}
+	p.origin.mu.Lock()
+	defer p.origin.mu.Unlock()
+	r := p.origin.roots[gate]
+	if r == nil {
+		return 0
+	}
+	return spangate.Mask(r.word.Load())
 }
 
 // Group returns a view of p in which every scope is of group g, whatever the rules say. The

@@ -4,6 +4,7 @@ package otelgate
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -15,9 +16,20 @@ type site struct {
 	gate        *spangate.Gate // nil: always
 	group       spangate.Mask
 	transparent bool
+	roots       *rootGroups // of the gate; never nil
 }
 
 func (s *site) on() bool { return s.gate == nil || s.gate.On(s.group) }
+
+// markRoot notes that the site was off where its span would have begun a trace.
+func (s *site) markRoot() {
+	if s.roots.word.Load()&uint64(s.group) != uint64(s.group) {
+		s.roots.word.Or(uint64(s.group))
+	}
+}
+
+// rootGroups are the groups of one gate that were off where they would have begun a trace.
+type rootGroups struct{ word atomic.Uint64 }
 
 // sites says which site a span of one scope is started at.
 type sites struct {

@@ -5,11 +5,14 @@ package otelgate
 import (
 	"context"
 	"reflect"
+	"sync"
 	"sync/atomic"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/spangate/spangate"
 )
 
 // sdkSpan is a span that is on and whose base is the SDK's. It embeds the SDK's interface,
@@ -91,6 +94,21 @@ type inert struct {
 type origin struct {
 	noop.Span
 	provider *TracerProvider
+
+	mu    sync.Mutex
+	roots map[*spangate.Gate]*rootGroups
+}
+
+// rootsOf returns the root groups of a gate, which is nil for spans that are always on.
+func (o *origin) rootsOf(gate *spangate.Gate) *rootGroups {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r := o.roots[gate]
+	if r == nil {
+		r = new(rootGroups)
+		o.roots[gate] = r
+	}
+	return r
 }
 
 var _ trace.Span = (*inert)(nil)

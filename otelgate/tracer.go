@@ -31,18 +31,25 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 	if ctx == nil {
 		return t.Start(context.Background(), name, opts...)
 	}
+	above := ctx.Value(spanKey)
 	s := t.site(name, opts)
 	if !s.on() {
-		return t.off(ctx, opts, s.transparent)
+		if above == nil {
+			s.markRoot()
+			return ctx, &t.origin.provider.none
+		}
+		return t.off(ctx, above, opts, s)
 	}
 
 	shown := ctx
-	if above := ctx.Value(spanKey); above != nil {
+	if s, ok := above.(*sdkSpan); ok && s.ctx == ctx && s.inert.origin == t.origin {
+		shown = s.base // as nearly always, and nothing is allocated
+	} else if above != nil {
 		shown = t.shown(ctx, above)
 	}
 	next, base := t.base.Start(shown, name, opts...)
 	if _, off := base.(*inert); off { // the base is gated too, and its gate is off
-		return t.off(ctx, opts, s.transparent)
+		return t.off(ctx, above, opts, s)
 	}
 	rw, ok := base.(sdktrace.ReadWriteSpan)
 	if !ok {
@@ -80,9 +87,6 @@ func (t *gatedTracer) Enabled(ctx context.Context) bool {
 func (t *gatedTracer) shown(ctx context.Context, above any) context.Context {
 	switch s := above.(type) {
 	case *sdkSpan:
-		if s.ctx == ctx && s.inert.origin == t.origin {
-			return s.base // nearly always, and nothing to allocate
-		}
 		return trace.ContextWithSpan(ctx, underlying(s))
 	case *otherSpan:
 		return trace.ContextWithSpan(ctx, underlying(s))
@@ -92,45 +96,44 @@ func (t *gatedTracer) shown(ctx context.Context, above any) context.Context {
 	return ctx
 }
 
-// off returns what a site that is off hands back. Transparent sites hand ctx on as it was,
-// unless what is beneath them would not find a gated provider there.
-func (t *gatedTracer) off(ctx context.Context, opts []trace.SpanStartOption, transparent bool) (context.Context, trace.Span) {
-	above := ctx.Value(spanKey)
-	if above == nil {
-		return ctx, &t.origin.provider.none
-	}
+// off returns what a site that is off hands back where the current span of ctx is above.
+// Transparent sites hand ctx on as it was, unless what is beneath them would not find a gated
+// provider there.
+func (t *gatedTracer) off(ctx context.Context, above any, opts []trace.SpanStartOption, s *site) (context.Context, trace.Span) {
 	if len(opts) > 0 {
 		if c := startConfig(opts); c.NewRoot() {
+			s.markRoot()
 			return t.detach(ctx)
 		}
 	}
-	switch s := above.(type) {
+	switch a := above.(type) {
 	case *sdkSpan:
-		if s.inert.origin == t.origin {
-			return s.beneath(ctx, transparent)
+		if a.inert.origin == t.origin {
+			return a.beneath(ctx, s.transparent)
 		}
 	case *inert:
-		if s.origin == t.origin {
-			return ctx, s
+		if a.origin == t.origin {
+			return ctx, a
 		}
 	case *otherSpan:
-		if s.inert.origin == t.origin {
-			return s.beneath(ctx, transparent)
+		if a.inert.origin == t.origin {
+			return a.beneath(ctx, s.transparent)
 		}
 	}
-	return t.offForeign(ctx, transparent)
+	return t.offForeign(ctx, s)
 }
 
 // offForeign is off where the current span is not one of t's provider, or is a span context
 // without a span.
-func (t *gatedTracer) offForeign(ctx context.Context, transparent bool) (context.Context, trace.Span) {
+func (t *gatedTracer) offForeign(ctx context.Context, s *site) (context.Context, trace.Span) {
 	above := underlying(trace.SpanFromContext(ctx))
 	sc := above.SpanContext()
 	if !sc.IsValid() {
+		s.markRoot()
 		return ctx, &t.origin.provider.none
 	}
 	c := &inertContext{Context: ctx, inert: inert{t.origin, above}}
-	if transparent && !sc.IsRemote() && !isBare(above) {
+	if s.transparent && !sc.IsRemote() && !isBare(above) {
 		return ctx, &c.inert
 	}
 	return c, &c.inert

@@ -203,6 +203,36 @@ func TestEnabledIsFalseIfEverySpanWouldBeInert(t *testing.T) {
 	assert.True(t, enabled(outer.Tracer("x")))
 }
 
+func TestRootsAreTheGroupsThatWereOffWithNothingAbove(t *testing.T) {
+	const server, middleware, job, never = spangate.Mask(1), spangate.Mask(2), spangate.Mask(4), spangate.Mask(8)
+	other := spangate.NewGate(0)
+	f := newFixture(t, 0,
+		otelgate.Rule{Scope: "server", Group: server}, otelgate.Rule{Scope: "other", Gate: other, Group: 1})
+	roots := func() [2]spangate.Mask { return [2]spangate.Mask{f.Roots(f.gate), f.Roots(other)} }
+	assert.Equal(t, [2]spangate.Mask{}, roots())
+
+	ctx, top := f.Tracer("no rule").Start(t.Context(), "top")
+	for _, parent := range []context.Context{ctx, trace.ContextWithRemoteSpanContext(t.Context(), remote(t))} {
+		f.Tracer("server").Start(parent, "s")
+		f.Tracer("other").Start(parent, "s")
+	}
+	top.End()
+	assert.Equal(t, [2]spangate.Mask{}, roots(), "something was above")
+
+	f.Tracer("server").Start(t.Context(), "s")
+	assert.Equal(t, [2]spangate.Mask{server}, roots())
+	f.Group(job).Tracer("x").Start(trace.ContextWithRemoteSpanContext(t.Context(), trace.SpanContext{}), "s")
+	assert.Equal(t, [2]spangate.Mask{server | job}, roots(), "an invalid span context is none")
+	f.Tracer("other").Start(ctx, "s", trace.WithNewRoot())
+	assert.Equal(t, [2]spangate.Mask{server | job, 1}, roots(), "a new root begins a trace")
+	f.gate.Store(middleware)
+	assert.True(t, started(f.Group(middleware).Tracer("x")))
+	assert.Equal(t, [2]spangate.Mask{server | job, 1}, roots(), "it was on")
+	assert.Zero(t, f.Roots(spangate.NewGate(never)))
+	assert.Zero(t, f.Roots(nil))
+	assert.Zero(t, new(otelgate.TracerProvider).Roots(f.gate))
+}
+
 func TestScopeWithoutARulePassesThrough(t *testing.T) {
 	f := newFixture(t, 0, otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient))
 	assert.True(t, started(f.Tracer("mine")))
