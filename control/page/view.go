@@ -108,7 +108,8 @@ func (v view) Does(l wire.Lease) string {
 	return l.Spec + " · quiet " + l.Quiet
 }
 
-// Limits says what no baseline and no lease goes beyond.
+// Limits says what no baseline and no lease goes beyond, and which groups that are off leave
+// what is on with nothing above it.
 func (v view) Limits() string {
 	var limits []string
 	if v.Pinned {
@@ -119,6 +120,9 @@ func (v view) Limits() string {
 	}
 	if v.Ceiling != "" {
 		limits = append(limits, "Nothing on but: "+v.Ceiling)
+	}
+	if len(v.Roots) > 0 && len(v.Enabled) > 0 {
+		limits = append(limits, "Traces begin in "+strings.Join(v.Roots, ", ")+", which is off: spans beneath begin a trace each, or none")
 	}
 	return strings.Join(limits, " · ")
 }

@@ -23,7 +23,7 @@ func TestShapeIsAsDocumented(t *testing.T) {
 	got, err := json.MarshalIndent(map[string]any{
 		"state": wire.State{
 			Baseline: base, Startup: base, Generation: "k3x9q2mw-7", Now: at, Writable: true, Pinned: true, Deny: "agent", Ceiling: "all",
-			Enabled: []string{"job", "sandbox"}, Pending: []string{"layer"},
+			Enabled: []string{"job", "sandbox"}, Roots: []string{"server"}, Pending: []string{"layer"},
 			Groups:  []wire.Group{{Name: "sandbox", On: true, Leases: []string{lease.ID}, Quiet: []string{lease.ID}, Members: []wire.Member{{Namespace: "nemo_gym", Bit: 14, Doc: "running code"}}}},
 			Presets: []wire.Preset{{Name: "all", State: wire.Mixed, Groups: []string{"agent", "job", "sandbox"}, Doc: "every group"}},
 			Leases:  []wire.Lease{lease},

@@ -47,8 +47,13 @@ function summary({ enabled, groups, leases }) {
   return leases.length === 1 ? `${s} · 1 lease` : `${s} · ${leases.length} leases`;
 }
 
-function limits({ pinned, deny, ceiling }) {
-  return [pinned && 'Pinned by the program: baseline, leases and limits have no effect', deny && `Never on: ${deny}`, ceiling && `Nothing on but: ${ceiling}`].filter(Boolean).join(' · ');
+function limits({ pinned, deny, ceiling, roots, enabled }) {
+  return [
+    pinned && 'Pinned by the program: baseline, leases and limits have no effect',
+    deny && `Never on: ${deny}`,
+    ceiling && `Nothing on but: ${ceiling}`,
+    roots.length > 0 && enabled.length > 0 && `Traces begin in ${roots.join(', ')}, which is off: spans beneath begin a trace each, or none`,
+  ].filter(Boolean).join(' · ');
 }
 
 // does says what a lease does.
