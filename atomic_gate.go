@@ -4,7 +4,6 @@ package spangate
 
 import (
 	"sync/atomic"
-	"unsafe"
 
 	"golang.org/x/sys/cpu"
 )
@@ -18,14 +17,10 @@ import (
 // Its methods are named as in [atomic.Uint64], where they do the same.
 type Gate struct {
 	_    [0]atomic.Uint64 // aligns word to 8 bytes on every processor, and is not to be copied
-	_    linePad
+	_    cpu.CacheLinePad // keeps a neighbour's writes off the word's cache line; empty on wasm
 	word uint64
-	_    linePad
+	_    cpu.CacheLinePad
 }
-
-// linePad keeps the next variable's writes off the word's cache line, so that they do not
-// slow its readers, wherever the word falls on the line.
-type linePad [unsafe.Sizeof(cpu.CacheLinePad{}) - unsafe.Sizeof(uint64(0))]byte
 
 // NewGate returns a gate with the groups of m on.
 func NewGate(m Mask) *Gate {

@@ -124,6 +124,53 @@ func TestCatalogAcceptsEveryNameOfTheRule(t *testing.T) {
 	}
 }
 
+// nameBytes are the bytes that a name may have, besides '-' where it is not first.
+const nameBytes = "abcdefghijklmnopqrstuvwxyz0123456789_."
+
+func TestCatalogDecidesEveryByteOfAName(t *testing.T) {
+	for b := range 256 {
+		char := string([]byte{byte(b)})
+		first := strings.Contains(nameBytes, char)
+		for name, want := range map[string]bool{
+			char:             first,
+			char + "a":       first,
+			"a" + char:       first || char == "-",
+			"a" + char + "a": first || char == "-",
+		} {
+			for what, make := range map[string]func() (*spangate.Catalog, error){
+				"namespace": func() (*spangate.Catalog, error) { return spangate.NewCatalog(name, nil, nil) },
+				"group": func() (*spangate.Catalog, error) {
+					return spangate.NewCatalog("n", []spangate.Group{{Name: name, Bit: 1}}, nil)
+				},
+				"preset": func() (*spangate.Catalog, error) {
+					return spangate.NewCatalog("n", nil, []spangate.Preset{{Name: name}})
+				},
+			} {
+				_, err := make()
+				if want {
+					assert.NoError(t, err, "%s %q", what, name)
+				} else {
+					assert.ErrorIs(t, err, spangate.ErrInvalidName, "%s %q", what, name)
+				}
+			}
+		}
+	}
+}
+
+// Each has a low byte, a lower case or a look that is a letter's or digit's of ASCII.
+func TestCatalogRefusesLettersOutsideASCII(t *testing.T) {
+	for _, name := range []string{
+		"\u0080", "\u0161", "\u0130", "\u017f", "\u0430", "\u0660", "\u212a", "\uff10", "\uff21", "\uff41",
+		"\U00010061", "\U0001d7ce", "\U0010ffff", "\xc2", "\xe2\x84", "\xf4\x8f\xbf", "\xed\xa0\x80", "\u200b", "\ufeff",
+	} {
+		for _, name := range []string{name, "a" + name, name + "a"} {
+			_, err := spangate.NewCatalog("n", []spangate.Group{{Name: name, Bit: 1}}, nil)
+			assert.ErrorIs(t, err, spangate.ErrInvalidName, "%q", name)
+			assert.ErrorContains(t, err, "allowed", "%q", name)
+		}
+	}
+}
+
 func TestCatalogRefuses(t *testing.T) {
 	type (
 		groups  = []spangate.Group

@@ -4,6 +4,7 @@ package spangate_test
 
 import (
 	"os/exec"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -127,6 +128,7 @@ func TestReadersSeeOnlyWordsThatWereWritten(t *testing.T) {
 				case <-done:
 					return
 				default:
+					runtime.Gosched() // on wasm nothing else lets the writers run
 				}
 				if m := g.Load(); m != word(uint32(m>>32)) {
 					t.Errorf("torn word %v", m)
@@ -171,12 +173,13 @@ func TestStoreHappensBeforeWhatItPublishes(t *testing.T) {
 	assert.Equal(t, 42, payload)
 }
 
+// The two ends of the padding of neighbours in an array may share a line, which no word does.
 func TestGateHasACacheLineToItself(t *testing.T) {
-	const line = unsafe.Sizeof(cpu.CacheLinePad{})
+	const line = unsafe.Sizeof(cpu.CacheLinePad{}) // 0 on wasm
 	const word = unsafe.Sizeof(uint64(0))
 	var gates [2]spangate.Gate
 	size := unsafe.Sizeof(gates[0])
-	assert.GreaterOrEqual(t, size, 2*(line-word)+word, "the rest of a line on either side of the word")
+	assert.GreaterOrEqual(t, size, line+word+line)
 	assert.Zero(t, size%8, "neighbours in an array stay aligned")
 	assert.Zero(t, uintptr(unsafe.Pointer(&gates[0]))%8)
 }

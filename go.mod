@@ -4,7 +4,6 @@ go 1.25.0
 
 require (
 	github.com/bits-and-blooms/bitset v1.22.0
-	github.com/fsnotify/fsnotify v1.7.0
 	github.com/stretchr/testify v1.9.0
 	go.opentelemetry.io/otel v1.25.0
 	go.opentelemetry.io/otel/metric v1.25.0

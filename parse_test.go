@@ -3,6 +3,7 @@
 package spangate_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -108,6 +109,95 @@ func TestLongInputIsNotCutInTheMiddleOfARune(t *testing.T) {
 
 		_, err = spangate.Parse(long[:pad+3000])
 		assert.NotContains(t, err.Error(), `\x`)
+	}
+}
+
+// A message repeats 259 bytes of an input whole; of more, the 256 bytes at its beginning, less what
+// would cut a rune, and "…".
+func TestMessageRepeatsTheBeginningOfALongInput(t *testing.T) {
+	ascii := strings.Repeat("x", 300)
+	euro, tail := strings.Repeat("\u20ac", 100), strings.Repeat("\x80", 300)
+	for input, shown := range map[string]string{
+		ascii[:256]:                              ascii[:256],
+		ascii[:257]:                              ascii[:257],
+		ascii[:259]:                              ascii[:259],
+		ascii[:260]:                              ascii[:256] + "…",
+		ascii:                                    ascii[:256] + "…",
+		euro[:258]:                               euro[:258],
+		euro[:261]:                               euro[:255] + "…",
+		"x" + euro:                               "x" + euro[:255] + "…",
+		"xx" + euro:                              "xx" + euro[:252] + "…",
+		strings.Repeat("\U0001f600", 70) + "x":   strings.Repeat("\U0001f600", 64) + "…",
+		"xxx" + strings.Repeat("\U0001f600", 70): "xxx" + strings.Repeat("\U0001f600", 63) + "…",
+		strings.Repeat("\xff", 300):              strings.Repeat("\xff", 256) + "…", // begins no rune, and is in none
+		tail:                                     tail[:252] + "…",                  // four bytes back is no rune's beginning either
+		ascii[:252] + "\xf0" + tail:              ascii[:252] + "…",
+		ascii[:253] + "\xf0" + tail:              ascii[:253] + "…",
+		ascii[:251] + "\xf0" + tail:              ascii[:251] + "\xf0…", // a rune has four bytes at most: this one is none
+	} {
+		for what, c := range map[string]*spangate.Catalog{"a name": spangate.Gym, "every name of an empty catalog": new(spangate.Catalog)} {
+			_, err := c.Parse(input)
+			assert.ErrorContains(t, err, "spangate: spec "+strconv.Quote(shown)+": unknown name "+strconv.Quote(shown)+" at byte 0;", what)
+		}
+		_, err := spangate.NewCatalog(input, nil, nil)
+		assert.ErrorContains(t, err, "spangate: catalog "+strconv.Quote(shown)+": "+strconv.Quote(shown)+": ")
+	}
+}
+
+// Quoting makes four bytes of one, so a message is long at most in proportion.
+func TestMessageAboutBytesThatAreNotUTF8(t *testing.T) {
+	spec := strings.Repeat("\xff", 300)
+	_, err := spangate.Parse(spec)
+	shown := `"` + strings.Repeat(`\xff`, 256) + `…"`
+	assert.EqualError(t, err, "spangate: spec "+shown+": unknown name "+shown+" at byte 0; nemo_gym has "+
+		strings.Join(append(presetNames(spangate.Gym), strings.Split(spangate.Gym.Format(spangate.PresetAll), ",")...), ", "))
+	resolved, unknown := spangate.Gym.Resolve(spec)
+	assert.Zero(t, resolved)
+	assert.Equal(t, []string{spec}, unknown)
+}
+
+// Every byte is an entry by itself, and stands in the middle of one, where nothing is trimmed.
+func TestParseReadsEveryByte(t *testing.T) {
+	var alone, within []spangate.Group
+	for i, c := range nameBytes {
+		alone = append(alone, spangate.Group{Name: string(c), Bit: 1 << i})
+		within = append(within, spangate.Group{Name: "a" + string(c) + "z", Bit: 1 << i})
+	}
+	within = append(within, spangate.Group{Name: "a-z", Bit: 1 << 63})
+	one, three := spangate.MustCatalog("one", alone, nil), spangate.MustCatalog("three", within, nil)
+	for b := range 256 {
+		char := string([]byte{byte(b)})
+		folded := strings.Map(pythonLowerRune, char)
+		bit := spangate.Mask(0)
+		if i := strings.Index(nameBytes, folded); i >= 0 {
+			bit = 1 << i
+		}
+
+		m, err := one.Parse(char)
+		assert.Equal(t, bit, m, "%q", char)
+		skipped := char == "," || b < 0x80 && strings.Contains(pythonSpace, char)
+		if bit != 0 || skipped {
+			assert.NoError(t, err, "%q", char)
+		} else {
+			var e *spangate.ParseError
+			require.ErrorAs(t, err, &e, "%q", char)
+			name, minus := strings.CutPrefix(char, "-")
+			offset := 0
+			if minus {
+				offset = 1
+			}
+			assert.Equal(t, name, e.Unknown[0].Name)
+			assert.Equal(t, offset, e.Unknown[0].Offset)
+		}
+
+		if char == "-" {
+			bit = 1 << 63
+		}
+		m, err = three.Parse("A" + char + "Z")
+		assert.Equal(t, bit, m, "%q", char)
+		assert.Equal(t, bit != 0, err == nil, "%q", char)
+		_, known := three.Lookup("A" + char + "Z")
+		assert.Equal(t, bit != 0, known, "%q", char)
 	}
 }
 

@@ -48,6 +48,21 @@ func TestGroupsKeepTheirPositions(t *testing.T) {
 	assert.Equal(t, groups[:8], slices.Collect(spangate.Lens.Groups()), "Lens is the first eight")
 }
 
+// Programs compile these in and store them.
+func TestConstantsKeepTheirValues(t *testing.T) {
+	assert.Equal(t, 64, spangate.MaxGroups)
+	assert.Equal(t, 63, spangate.MaxNameLen)
+	assert.Equal(t, 65_536, spangate.MaxSpecLen)
+	assert.Equal(t, "all", spangate.NameAll)
+	assert.EqualValues(t, 0x0700, spangate.CrossProcessSpine)
+	assert.EqualValues(t, 0x0701, spangate.PresetDefault)
+	assert.EqualValues(t, 0x3f00, spangate.PresetPerRollout)
+	assert.EqualValues(t, 0x7fff, spangate.PresetAll)
+	assert.EqualValues(t, 0x0007, spangate.LensPresetDefault)
+	assert.EqualValues(t, 0x00ff, spangate.LensPresetPerStep)
+	assert.EqualValues(t, 0x00ff, spangate.LensPresetAll)
+}
+
 func TestSpineIsServerClientAndRollout(t *testing.T) {
 	assert.Equal(t, spangate.BitServer|spangate.BitHTTPClient|spangate.BitRollout, spangate.CrossProcessSpine)
 }

@@ -3,12 +3,21 @@
 package control
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/control/page"
 	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/internal/spec"
 )
 
 // secure sets what every answer has: no cache keeps it, no other site frames or loads it, and
@@ -22,36 +31,144 @@ func secure(h http.Header) {
 	h.Set("X-Frame-Options", "DENY")
 }
 
-// answer writes v as JSON. What can't be written went to somebody who no longer listens.
+// answer writes v as JSON. An error of writing means that the client has gone.
 func answer(w http.ResponseWriter, status int, v any) {
-	b, err := json.Marshal(v) // not indented, so that a state is short enough to be sent back
-	if err != nil {
-		panic(err) // the types of package wire have JSON, whatever they hold
-	}
 	w.Header().Set("Content-Type", typeJSON)
 	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n'))
+	_, _ = w.Write(append(marshal(v), '\n'))
+}
+
+// marshal returns the JSON of a type of package wire, which has some whatever it holds. It is
+// not indented, so that a state is short enough to be sent back.
+func marshal(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
 }
 
 func refuse(w http.ResponseWriter, status int, e wire.Error) { answer(w, status, e) }
 
-// fail answers a change that was refused.
-func (h *handler) fail(w http.ResponseWriter, err error) {
+// snapshot is the state of one generation in the forms in which it is answered, without what
+// moves: the time, what each lease has left, and Writable. It is immutable.
+type snapshot struct {
+	view  *view
+	roots []string // which may change within a generation
+	tag   string
+	json  [][]byte // split where something is missing: Now, Writable, and the Left of each lease
+	page  *page.Page
+}
+
+// snapshots builds each snapshot once, however many ask for it. The zero value is ready.
+type snapshots struct {
+	mu   sync.Mutex
+	last *snapshot
+}
+
+// get returns the snapshot of the current generation. Only one is built at a time; callers
+// that waited for it get the newest, and not each the one that was current when it asked.
+func (s *snapshots) get(c *Controller) *snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := c.view.Load()
+	roots := c.roots(v)
+	if s.last == nil || s.last.view != v || !slices.Equal(s.last.roots, roots) {
+		state := c.show(v, roots)
+		s.last = &snapshot{view: v, roots: roots, tag: quote(state.Generation), json: split(state), page: page.New(state)}
+	}
+	return s.last
+}
+
+// split returns the JSON of a state in parts, between which its Now, its Writable and the Left
+// of its leases belong, in this order.
+func split(state State) [][]byte {
+	text := marshal(state)
+	var parts [][]byte
+	cut := func(name, value string) {
+		// Within a string the quotes of the name would be escaped.
+		before, after, _ := bytes.Cut(text, []byte(`,"`+name+`":`+value))
+		parts = append(parts, append(before[:len(before):len(before)], `,"`+name+`":`...))
+		text = after
+	}
+	cut("now", `"0001-01-01T00:00:00Z"`)
+	cut("writable", `false`)
+	for range state.Leases {
+		cut("left", `""`)
+	}
+	return append(parts, append(text, '\n'))
+}
+
+// answerState writes the state as JSON.
+func (h *handler) answerState(w http.ResponseWriter) {
+	s := h.snapshots.get(h.c)
+	w.Header().Set("ETag", s.tag)
+	w.Header().Set("Content-Type", typeJSON)
+	now := time.Now()
+	out := bufio.NewWriterSize(w, 16<<10)
+	_, _ = out.Write(s.json[0])
+	_, _ = out.Write(marshal(shown(now)))
+	_, _ = out.Write(s.json[1])
+	_, _ = out.Write(strconv.AppendBool(out.AvailableBuffer(), h.authorize != nil))
+	for i, l := range s.view.wanted.leases {
+		_, _ = out.Write(s.json[2+i])
+		_, _ = out.Write(append(append(append(out.AvailableBuffer(), '"'), l.left(now).String()...), '"'))
+	}
+	_, _ = out.Write(s.json[len(s.json)-1])
+	_ = out.Flush()
+}
+
+// answerPage writes the state as a page for a browser.
+func (h *handler) answerPage(w http.ResponseWriter) {
+	s := h.snapshots.get(h.c)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	now := time.Now()
+	_ = s.page.Write(w, shown(now), h.authorize != nil, func(i int) time.Duration { return s.view.wanted.leases[i].left(now) })
+}
+
+// answerLease writes a lease, which may have ended since.
+func (h *handler) answerLease(w http.ResponseWriter, status int, l *lease) {
+	v := h.c.view.Load()
+	w.Header().Set("ETag", quote(h.c.tag(v.state.Generation())))
+	shownAs := newSelector(v).lease(l)
+	shownAs.Left = l.left(time.Now()).String()
+	answer(w, status, shownAs)
+}
+
+// fail answers and logs a change that was refused. The record has no text that the request or
+// the authoriser chose but the path, since a token could be in it.
+func (h *handler) fail(w http.ResponseWriter, r *http.Request, by author, err error) {
+	bad := h.refusal(err)
+	h.c.logRefusal(
+		slog.String("method", spec.Head(r.Method)), slog.String("path", spec.Head(r.URL.Path)), slog.String("from", spec.Head(r.RemoteAddr)),
+		slog.String("who", by.who), slog.Int("status", bad.status), slog.String("code", bad.body.Code), slog.String("field", bad.body.Field))
+	if bad.challenge != "" {
+		w.Header().Set("WWW-Authenticate", bad.challenge)
+	}
+	refuse(w, bad.status, bad.body)
+}
+
+// refusal returns the answer to a change that was refused with err.
+func (h *handler) refusal(err error) *badRequest {
 	var bad *badRequest
 	if errors.As(err, &bad) {
-		refuse(w, bad.status, bad.body)
-		return
+		return bad
 	}
 	status, e := http.StatusBadRequest, wire.Error{Code: wire.CodeBadField, Message: err.Error()}
+	field := "spec"
+	var of *Error
+	if errors.As(err, &of) && of.Op == opQuiet {
+		field = "quiet"
+	}
 	var unknown *spangate.ParseError
 	switch {
 	case errors.Is(err, spangate.ErrUnknownName) && errors.As(err, &unknown):
-		e.Code, e.Field, e.Valid = wire.CodeUnknownName, "spec", unknown.Valid
+		e.Code, e.Field, e.Valid = wire.CodeUnknownName, field, unknown.Valid
 		for _, u := range unknown.Unknown {
 			e.Unknown = append(e.Unknown, wire.UnknownName(u))
 		}
-	case errors.Is(err, spangate.ErrSpecTooLong):
-		e.Field = "spec"
+	case errors.Is(err, spangate.ErrSpecTooLong), errors.Is(err, ErrSpec), errors.Is(err, ErrNoEffect):
+		e.Field = field
 	case errors.Is(err, ErrTTL):
 		e.Field = "ttl"
 	case errors.Is(err, ErrOwner):
@@ -60,7 +177,7 @@ func (h *handler) fail(w http.ResponseWriter, err error) {
 		e.Field = "why"
 	case errors.Is(err, ErrNoLease):
 		status, e.Code = http.StatusNotFound, wire.CodeNotFound
-	case errors.Is(err, ErrTooManyLeases):
+	case errors.Is(err, ErrTooManyLeases), errors.Is(err, ErrLeasesTooLong):
 		status, e.Code = http.StatusConflict, wire.CodeTooManyLeases
 	case errors.Is(err, ErrClosed):
 		status, e.Code = http.StatusGone, wire.CodeClosed
@@ -69,5 +186,5 @@ func (h *handler) fail(w http.ResponseWriter, err error) {
 		e.Generation = h.c.generation()
 		e.Message = "the state is no longer of the generation in If-Match; get it again, and decide again"
 	}
-	refuse(w, status, e)
+	return &badRequest{status: status, body: e}
 }

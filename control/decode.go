@@ -3,146 +3,352 @@
 package control
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control/wire"
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// maxBody is the length in bytes of the longest body that is read.
-const maxBody = 64 << 10
+const (
+	// maxBody is the length in bytes of the longest body that is read, without the lists
+	// of a State.
+	maxBody = 64 << 10
+	// maxState is the length in bytes of the longest body with such lists: several times that
+	// of a state with 10,000 leases on all of 15 groups. One that is made to be slow takes some
+	// seconds to read.
+	maxState = 32 << 20
+	// maxAhead is how many bytes of a body may be in memory at once: a group of a State,
+	// which names the leases that add it, is the longest value that has to be.
+	maxAhead = 4 << 20
+	// maxListed is how many bytes of the names that a State lists are kept.
+	maxListed = 1 << 20
+)
 
 const (
 	typeJSON = "application/json"
 	typeForm = "application/x-www-form-urlencoded"
 )
 
-// badRequest is a request that is refused for its form.
+const (
+	routeBaseline = "PUT /"
+	routeLease    = "POST /leases"
+	routePatch    = "PATCH /leases/{id}"
+)
+
+// route is a route with a body, and the fields that it takes.
+type route struct {
+	name   string
+	fields []string
+}
+
+var routes = []route{
+	{routeBaseline, fieldsOf[wire.Baseline]()},
+	{routeLease, fieldsOf[wire.LeaseRequest]()},
+	{routePatch, fieldsOf[wire.LeasePatch]()},
+}
+
+// stateFields are the fields of a State, and generation is the one that tells it from a
+// Baseline.
+var stateFields = fieldsOf[wire.State]()
+
+const generation = "generation"
+
+// times are names that the field ttl is given by mistake.
+var times = []string{"expires", "expiry", "end", "until", "for", "duration", "timeout"}
+
+// fieldsOf returns the names of the JSON fields of a struct.
+func fieldsOf[T any]() (names []string) {
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// badRequest is a request that is refused before anything is changed, as it is answered.
 type badRequest struct {
-	status int
-	body   wire.Error
+	status    int
+	body      wire.Error
+	challenge string // the header WWW-Authenticate, or empty
 }
 
 func (e *badRequest) Error() string { return e.body.Message }
 
 // fields are the fields of a request, whether they came as JSON or as a form.
 //
-// What asks for a field returns something of no meaning if the field is amiss, and the first
-// such error stays in err.
+// The accessors return the zero value for a bad field; err keeps the first error.
 type fields struct {
-	values map[string]json.RawMessage
-	err    error
+	route     string
+	query     url.Values
+	values    map[string]json.RawMessage
+	listed    map[string]bool // the names that a whole State lists; nil if the body is none
+	listedLen int
+	err       error
 }
 
-// decode reads the body of r. If known are given, it refuses fields that are not among them;
-// a body without such a rule may hold anything besides.
-func decode(w http.ResponseWriter, r *http.Request, known ...string) (*fields, error) {
+// decode reads the body of r, and refuses fields that the route does not take.
+func decode(r *http.Request, route string) (*fields, error) {
 	// Not mime.ParseMediaType, which refuses parameters that don't matter here.
 	mediaType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
-	var parse func([]byte) (map[string]json.RawMessage, error)
-	switch mediaType {
-	case typeJSON:
-		parse = parseJSON
-	case typeForm:
-		parse = parseForm
-	default:
+	if mediaType != typeJSON && mediaType != typeForm {
 		return nil, unsupported(fmt.Sprintf("content type %q", spec.Head(mediaType)))
 	}
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, unsupported(fmt.Sprintf("content encoding %q", spec.Head(coding)))
 	}
+	in := &fields{route: route, query: r.URL.Query(), values: make(map[string]json.RawMessage)}
+	b := &body{r: http.NoBody, limit: maxBody}
+	if r.Body != nil {
+		b.r = r.Body
+	}
+	parse := in.parseForm
+	if mediaType == typeJSON {
+		parse = in.parseJSON
+	}
+	if err := parse(b); err != nil {
+		return nil, cmp.Or(b.err, err)
+	}
+	return in, nil
+}
 
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLong *http.MaxBytesError
+// body reads a body as far as its limit, which grows by what is not kept.
+type body struct {
+	r           io.Reader
+	limit, read int64
+	consumed    func() int64 // how much of what was read is not in memory any more
+	err         error        // the error that ended the reading, as the answer
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p[:min(int64(len(p)), max(1, b.limit+1-b.read))])
+	b.read += int64(n)
 	switch {
-	case errors.As(err, &tooLong):
-		return nil, &badRequest{http.StatusRequestEntityTooLarge, wire.Error{
-			Code: wire.CodeTooLarge, Message: fmt.Sprintf("the body is longer than %d bytes", maxBody)}}
-	case err != nil:
-		return nil, malformed(len(body), "the body breaks off: %v", err)
-	case !utf8.Valid(body):
-		return nil, malformed(0, "the body is not UTF-8")
+	case b.read > b.limit && b.limit == maxState:
+		err = tooLarge("the body is longer than %d bytes", maxState)
+	case b.read > b.limit:
+		err = tooLarge("the body is longer than %d bytes", maxBody)
+	case b.consumed != nil && b.read-b.consumed() > maxAhead:
+		err = tooLarge("a value in the body is longer than %d bytes", maxAhead)
+	case err != nil && !errors.Is(err, io.EOF):
+		err = malformed(int(b.read), "the body breaks off: %v", err)
+	default:
+		return n, err
 	}
-	values, err := parse(body)
-	if err != nil {
-		return nil, err
-	}
-	for name := range values {
-		if known != nil && !slices.Contains(known, name) {
-			return nil, badField(wire.CodeBadField, name, "unknown here; there are "+strings.Join(known, ", "))
-		}
-	}
-	return &fields{values: values}, nil
+	b.err = cmp.Or(b.err, err)
+	return 0, b.err
 }
 
 // parseJSON reads an object, whose fields are told apart by case and may not come twice, and
-// nothing after it.
-func parseJSON(body []byte) (map[string]json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(body))
-	fail := func(what string) (map[string]json.RawMessage, error) {
-		return nil, malformed(int(d.InputOffset()), "%s at byte %d of the body", what, d.InputOffset())
+// nothing after it. Of the fields that only a State has it keeps the names that they list.
+func (f *fields) parseJSON(b *body) error {
+	d := json.NewDecoder(b)
+	b.consumed = d.InputOffset
+	bad := func(what string) error {
+		return malformed(int(d.InputOffset()), "%s at byte %d of the body", what, d.InputOffset())
 	}
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
-		return fail("no JSON object")
+		return bad("no JSON object")
 	}
-	values := make(map[string]json.RawMessage)
 	for d.More() {
 		token, err := d.Token()
 		name, ok := token.(string)
 		if err != nil || !ok {
-			return fail("bad JSON")
+			return bad("bad JSON")
 		}
-		if _, twice := values[name]; twice {
-			return nil, badField(wire.CodeBadField, name, "it is given twice")
+		if f.values[name] != nil {
+			return badField(wire.CodeBadField, name, "it is given twice")
 		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return fail("bad JSON")
+		value := json.RawMessage("null")
+		switch {
+		case takes(f.route, name) || f.route == routeBaseline && name == generation:
+			err = d.Decode(&value)
+		case f.route == routeBaseline && slices.Contains(stateFields, name):
+			limit, start := b.limit, d.InputOffset()
+			b.limit = maxState
+			err = f.list(d, name)
+			b.limit = limit + d.InputOffset() - start
+		default:
+			return unknownField(f.route, name)
 		}
-		values[name] = value
+		if err != nil {
+			return bad("bad JSON")
+		}
+		if !utf8.Valid(value) {
+			return malformed(int(d.InputOffset()), "field %q is not UTF-8", name)
+		}
+		f.values[name] = value
 	}
 	if _, err := d.Token(); err != nil {
-		return fail("bad JSON")
+		return bad("bad JSON")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fail("something follows the JSON object")
+		return bad("something follows the JSON object")
 	}
-	return values, nil
+	if f.text(generation) != "" {
+		return nil
+	}
+	f.listed = nil
+	for _, name := range stateFields {
+		if f.values[name] != nil && !takes(f.route, name) {
+			return unknownField(f.route, name)
+		}
+	}
+	return nil
+}
+
+// list reads the value of a field that only a State has.
+func (f *fields) list(d *json.Decoder, field string) error {
+	switch field {
+	case "groups", "presets":
+		return each(d, func() error {
+			var item struct{ Name string }
+			err := d.Decode(&item)
+			f.keep(item.Name)
+			return err
+		})
+	case "pending":
+		return each(d, func() error {
+			var name string
+			err := d.Decode(&name)
+			f.keep(name)
+			return err
+		})
+	}
+	return skip(d)
+}
+
+// keep keeps a name that a State lists, if it can be one.
+func (f *fields) keep(name string) {
+	if len(name) > spec.MaxNameLen || f.listedLen+len(name) > maxListed {
+		return
+	}
+	if f.listed == nil {
+		f.listed = make(map[string]bool)
+	}
+	f.listed[name] = true
+	f.listedLen += len(name) + 1
+}
+
+// allowing returns err, what a strict reading of a spec found, without the unknown names that
+// are listed. It changes err.
+func allowing(err error, listed map[string]bool) error {
+	var unknown *spangate.ParseError
+	if len(listed) == 0 || !errors.Is(err, spangate.ErrUnknownName) || !errors.As(err, &unknown) {
+		return err
+	}
+	unknown.Unknown = slices.DeleteFunc(unknown.Unknown, func(u spangate.UnknownName) bool {
+		var buf [spec.MaxNameLen]byte
+		folded, ok := spec.Fold(&buf, u.Name)
+		return ok && listed[string(folded)]
+	})
+	if len(unknown.Unknown) == 0 {
+		return nil
+	}
+	return err
+}
+
+// each calls fn before each element of the array that comes next.
+func each(d *json.Decoder, fn func() error) error {
+	if token, err := d.Token(); err != nil || token != json.Delim('[') {
+		return cmp.Or(err, errors.New("no array"))
+	}
+	for d.More() {
+		if err := fn(); err != nil {
+			return err
+		}
+	}
+	_, err := d.Token()
+	return err
+}
+
+// skip reads the value that comes next, in memory that does not depend on its size.
+func skip(d *json.Decoder) error {
+	const maxDepth = 16
+	for depth := 0; ; {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('['), json.Delim('{'):
+			if depth++; depth > maxDepth {
+				return errors.New("nested too deeply")
+			}
+		case json.Delim(']'), json.Delim('}'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
 }
 
 // parseForm reads a form, whose fields may not come twice.
-func parseForm(body []byte) (map[string]json.RawMessage, error) {
-	form, err := url.ParseQuery(string(body))
+func (f *fields) parseForm(b *body) error {
+	text, err := io.ReadAll(b)
 	if err != nil {
-		return nil, malformed(0, "bad form: %v", err)
+		return err
 	}
-	values := make(map[string]json.RawMessage)
-	for name, given := range form {
-		if len(given) > 1 {
-			return nil, badField(wire.CodeBadField, name, "it is given twice")
-		}
-		if !utf8.ValidString(name + given[0]) {
-			return nil, malformed(0, "a field of the form is not UTF-8")
-		}
-		values[name], _ = json.Marshal(given[0]) // a string has JSON
+	if !utf8.Valid(text) {
+		return malformed(0, "the body is not UTF-8")
 	}
-	return values, nil
+	form, err := url.ParseQuery(string(text))
+	if err != nil {
+		return malformed(0, "bad form: %v", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(form)) {
+		given := form[name]
+		switch {
+		case !utf8.ValidString(name + given[0]):
+			return malformed(0, "a field of the form is not UTF-8")
+		case !takes(f.route, name):
+			return unknownField(f.route, name)
+		case len(given) > 1:
+			return badField(wire.CodeBadField, name, "it is given twice")
+		}
+		f.values[name], _ = json.Marshal(given[0]) // a string has JSON
+	}
+	return nil
+}
+
+// done returns the first error of the fields. Those of the query are not read; one that
+// belongs in the body is an error, lest it be missed.
+func (f *fields) done() error {
+	if f.err != nil {
+		return f.err
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.query)) {
+		if slices.Contains(times, name) || slices.ContainsFunc(routes, func(r route) bool { return slices.Contains(r.fields, name) }) {
+			return badField(wire.CodeBadField, name, "it is in the query; fields belong in the body")
+		}
+	}
+	return nil
+}
+
+// has reports whether the field is there.
+func (f *fields) has(name string) bool {
+	value, ok := f.values[name]
+	return ok && string(value) != "null"
 }
 
 // required returns the text of a field that must be present; it may be empty.
 func (f *fields) required(name string) string {
-	if value, ok := f.values[name]; !ok || string(value) == "null" {
+	if !f.has(name) {
 		f.fail(badField(wire.CodeMissingField, name, "it is missing"))
 		return ""
 	}
@@ -152,7 +358,7 @@ func (f *fields) required(name string) string {
 // text returns the text of a field that may be left out.
 func (f *fields) text(name string) (s string) {
 	if value, ok := f.values[name]; ok && json.Unmarshal(value, &s) != nil {
-		f.fail(badField(wire.CodeBadField, name, "a string, please"))
+		f.fail(badField(wire.CodeBadField, name, "must be a string"))
 	}
 	return s
 }
@@ -170,7 +376,7 @@ func (f *fields) truth(name string) (b bool) {
 			return b
 		}
 	}
-	f.fail(badField(wire.CodeBadField, name, "true or false, please"))
+	f.fail(badField(wire.CodeBadField, name, "must be true or false"))
 	return false
 }
 
@@ -193,18 +399,60 @@ func (f *fields) fail(err error) {
 	}
 }
 
+// takes reports whether the route takes the field.
+func takes(name, field string) bool {
+	i := slices.IndexFunc(routes, func(r route) bool { return r.name == name })
+	return slices.Contains(routes[i].fields, field)
+}
+
+// unknownField refuses a field that the route does not take, and says where it belongs or
+// which one may have been meant.
+func unknownField(name, field string) error {
+	var here, elsewhere, homes []string
+	for _, r := range routes {
+		if r.name == name {
+			here = r.fields
+			continue
+		}
+		elsewhere = append(elsewhere, r.fields...)
+		if slices.Contains(r.fields, field) {
+			homes = append(homes, r.name)
+		}
+	}
+	what := "unknown here"
+	nearest := spec.Nearest(field, slices.Concat(here, elsewhere))
+	switch {
+	case homes != nil:
+		what += "; it belongs to " + strings.Join(homes, " and ")
+	case slices.Contains(times, field):
+		what += "; the time after which a lease ends is the field ttl of " + routeLease + ", and a baseline has none"
+	case slices.Contains(stateFields, field):
+		what += "; it is only read in a whole State, as GET gives it, with its " + generation + ", sent back as JSON to " + routeBaseline
+	case slices.Contains(here, nearest):
+		what += fmt.Sprintf("; did you mean %q?", nearest)
+	case nearest != "":
+		what += fmt.Sprintf("; did you mean %q? It belongs to another route", nearest)
+	}
+	return badField(wire.CodeBadField, field, what+"; there are "+strings.Join(here, ", "))
+}
+
 func unsupported(what string) error {
-	return &badRequest{http.StatusUnsupportedMediaType, wire.Error{
+	return &badRequest{status: http.StatusUnsupportedMediaType, body: wire.Error{
 		Code: wire.CodeMediaType, Accept: []string{typeJSON, typeForm},
 		Message: what + " is not read here; send " + typeJSON + " or " + typeForm}}
 }
 
+func tooLarge(format string, args ...any) error {
+	return &badRequest{status: http.StatusRequestEntityTooLarge, body: wire.Error{
+		Code: wire.CodeTooLarge, Message: fmt.Sprintf(format, args...)}}
+}
+
 func malformed(offset int, format string, args ...any) error {
-	return &badRequest{http.StatusBadRequest, wire.Error{
+	return &badRequest{status: http.StatusBadRequest, body: wire.Error{
 		Code: wire.CodeMalformed, Offset: offset, Message: fmt.Sprintf(format, args...)}}
 }
 
 func badField(code, name, what string) error {
-	return &badRequest{http.StatusBadRequest, wire.Error{
+	return &badRequest{status: http.StatusBadRequest, body: wire.Error{
 		Code: code, Field: spec.Head(name), Message: fmt.Sprintf("field %q: %s", spec.Head(name), what)}}
 }

@@ -8,23 +8,35 @@ import (
 	"strconv"
 
 	"github.com/spangate/spangate/internal/spec"
+	"github.com/spangate/spangate/registry"
 )
 
 // The reasons for which a change is refused. A spec that is refused is a
-// [*spangate.ParseError], which has the names that nobody has registered.
+// [*spangate.ParseError], which has the names that are not registered.
 var (
 	// ErrNilRegistry is a nil registry.
-	ErrNilRegistry = errors.New("nil registry")
+	ErrNilRegistry = registry.ErrNilRegistry
+	// ErrNilController is a nil controller, or one that was not made by [New].
+	ErrNilController = errors.New("nil controller")
+	// ErrControlled is a second controller of one registry.
+	ErrControlled = registry.ErrControlled
 	// ErrClosed is a change to a controller that has been closed.
 	ErrClosed = errors.New("closed")
-	// ErrOwner is an owner that is empty, too long, or not text.
+	// ErrOwner is an owner, or a name of who asks, that is empty or invisible where it must not
+	// be, too long, or not a line of text.
 	ErrOwner = errors.New("bad owner")
-	// ErrWhy is a reason that is too long or not text.
+	// ErrWhy is a reason that is too long or not a line of text.
 	ErrWhy = errors.New("bad reason")
-	// ErrTTL is a time to live that is not more than nothing, or more than is allowed.
+	// ErrTTL is a time to live that is not more than 0, or more than is allowed.
 	ErrTTL = errors.New("bad time to live")
-	// ErrTooManyLeases is a lease beyond those that there can be at once.
+	// ErrNoEffect is a lease that can do nothing: it neither adds nor quiets a group, and
+	// keeps no pending name.
+	ErrNoEffect = errors.New("lease without effect")
+	// ErrTooManyLeases is a lease beyond the number of leases that there can be at once.
 	ErrTooManyLeases = errors.New("too many leases")
+	// ErrLeasesTooLong is a lease with which all leases together would hold more than
+	// [MaxLeasesLen] bytes.
+	ErrLeasesTooLong = errors.New("leases too long")
 	// ErrNoLease is a lease that never was or has ended.
 	ErrNoLease = errors.New("no such lease")
 	// ErrOption is an option with a value that it can't have.
@@ -36,6 +48,9 @@ var (
 	// make one.
 	errStale = errors.New("the state has changed")
 )
+
+// opQuiet is the Op of an [Error] about the Quiet of a [LeaseRequest].
+const opQuiet = "quiet"
 
 // Error says why something was refused; nothing was changed. It unwraps to its reason, such
 // as [ErrTTL].

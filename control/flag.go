@@ -15,8 +15,8 @@ import (
 //	flag.Parse()
 //	c, err := control.New(registry.Default(), control.Start(base))
 //
-// It is configuration, and lenient as that is; a spec longer than [spangate.MaxSpecLen] is
-// a [*spangate.ParseError].
+// It is configuration, and lenient as that is. A value that [Controller.Configure] would refuse
+// is refused in the same words, and b is left as it was.
 func Flag(b *Baseline) flag.Value { return (*baselineFlag)(b) }
 
 // Flag returns a flag that makes its value the baseline of c, as [Controller.Configure]
@@ -33,7 +33,7 @@ type baselineFlag Baseline
 func (f *baselineFlag) String() string { return f.Spec }
 
 func (f *baselineFlag) Set(spec string) error {
-	if err := checkLength(spec); err != nil {
+	if err := checkText(spec); err != nil {
 		return err
 	}
 	*f = baselineFlag(ofFlag(spec))
@@ -44,7 +44,7 @@ type controllerFlag struct{ c *Controller }
 
 // String is asked of the zero value too, by package flag.
 func (f controllerFlag) String() string {
-	if f.c == nil {
+	if f.c.usable() != nil {
 		return ""
 	}
 	return f.c.view.Load().wanted.baseline.Spec

@@ -121,7 +121,7 @@ func FuzzRestore(f *testing.F) {
 		if c.SetBaseline(control.Baseline{Spec: strings.ToValidUTF8(spec, "?"), Who: who, Why: why, AllowPending: allowPending}) != nil {
 			return
 		}
-		h := control.Handler(c, control.Authorize(control.Anyone()))
+		h := control.Handler(c, control.Authorize(control.Anyone("example.com")))
 		want := c.State()
 		got := httptest.NewRecorder()
 		h.ServeHTTP(got, httptest.NewRequest("GET", "/", nil))

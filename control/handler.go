@@ -4,66 +4,46 @@ package control
 
 import (
 	"cmp"
+	"errors"
 	"io/fs"
 	"net"
 	"net/http"
-	"net/url"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/spangate/spangate/control/page"
 	"github.com/spangate/spangate/control/wire"
-	"github.com/spangate/spangate/internal/spec"
 )
 
-// HandlerOption is an option of [Handler].
+// HandlerOption is an option of [Handler]. A nil one has no effect.
 type HandlerOption func(*handler)
 
-// Authorize has a decide about requests that would change something. Without it, all of
-// them are refused.
+// Authorize has a decide about requests that would change something. Without it, or with nil,
+// all of them are refused.
 func Authorize(a Authorizer) HandlerOption { return func(h *handler) { h.authorize = a } }
 
-// Prefix says under which path the handler is mounted, as in /debug/spans, where
-// [http.StripPrefix] does not take it away.
-func Prefix(path string) HandlerOption {
-	return func(h *handler) { h.prefix = strings.TrimRight(path, "/") }
-}
-
-// CrossOrigin puts p in place of the [http.CrossOriginProtection] that lets no browser
-// change anything for another site; p may trust some.
+// CrossOrigin replaces the [http.CrossOriginProtection] that refuses changes that a browser
+// sends for another site; p may trust some sites. A nil p has no effect.
 func CrossOrigin(p *http.CrossOriginProtection) HandlerOption {
 	return func(h *handler) { h.crossOrigin = cmp.Or(p, h.crossOrigin) }
 }
 
 // Handler returns the endpoint of c, to be mounted anywhere; the doc of this package has its
 // routes and package wire their shapes. Mount it with a slash at the end, since its routes
-// lie below:
+// lie below, and strip what is above:
 //
 //	mux.Handle("/spans/", http.StripPrefix("/spans", control.Handler(c, …)))
 //
-// Who can reach it can read it. Only whom the [Authorizer] lets pass can change anything.
+// Who can reach it can read it. Only requests that the [Authorizer] lets pass can change
+// anything. The answer to a GET is built once for each generation and shared by all who ask
+// for it. A handler of a nil controller answers every request with 503.
 func Handler(c *Controller, opts ...HandlerOption) http.Handler {
 	h := &handler{c: c, crossOrigin: http.NewCrossOriginProtection()}
 	for _, opt := range opts {
-		opt(h)
+		if opt != nil {
+			opt(h)
+		}
 	}
-	h.routes.Handle("/{$}", resource{
-		http.MethodGet:    h.show,
-		http.MethodPut:    h.changing(h.putBaseline),
-		http.MethodDelete: h.changing(h.deleteBaseline),
-	})
-	h.routes.Handle("/leases", resource{
-		http.MethodPost: h.changing(h.postLease),
-	})
-	h.routes.Handle("/leases/{id}", resource{
-		http.MethodPatch:  h.changing(h.patchLease),
-		http.MethodDelete: h.changing(h.deleteLease),
-	})
-	h.routes.Handle("/page/{file}", resource{
-		http.MethodGet: h.file,
-	})
-	h.routes.HandleFunc("/", notFound)
 	return h
 }
 
@@ -71,34 +51,47 @@ func Handler(c *Controller, opts ...HandlerOption) http.Handler {
 type handler struct {
 	c           *Controller
 	authorize   Authorizer
-	prefix      string
 	crossOrigin *http.CrossOriginProtection
-	routes      http.ServeMux
+	snapshots   snapshots
 }
 
-// ServeHTTP hands the request to the route of its path below the prefix. The mux would
-// redirect what is not a clean path, in a text that is no JSON, so it never sees one.
+// ServeHTTP does not route by a [http.ServeMux], which redirects a path that is not clean with
+// a text that is no JSON, and puts the values of a path into the request: the authoriser gets
+// the request as it came.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
-	below, ok := strings.CutPrefix(r.URL.Path, h.prefix)
-	if ok && below == "" && prefersHTML(r.Header) && r.Method == http.MethodGet {
+	if h.c == nil || h.c.view.Load() == nil {
+		refuse(w, http.StatusServiceUnavailable, wire.Error{Code: wire.CodeUnavailable, Message: "this endpoint has no controller; pass what control.New returns to control.Handler"})
+		return
+	}
+	dir, name := path.Split(r.URL.Path)
+	switch {
+	case r.URL.Path == "" && r.Method == http.MethodGet && prefersHTML(r.Header):
 		// The links of the page lie below it, which a browser sees by the slash.
 		mounted, _, _ := strings.Cut(r.RequestURI, "?")
 		w.Header().Set("Location", "./"+path.Base(mounted)+"/")
 		w.WriteHeader(http.StatusTemporaryRedirect)
-		return
-	}
-	to := url.URL{Path: cmp.Or(below, "/")}
-	if clean := path.Clean("/" + to.Path); !ok || clean != to.Path {
+	case r.URL.Path == "" || r.URL.Path == "/":
+		resource{
+			http.MethodGet:    h.show,
+			http.MethodPut:    h.changing(h.putBaseline),
+			http.MethodDelete: h.changing(h.deleteBaseline),
+		}.ServeHTTP(w, r)
+	case r.URL.Path == "/leases":
+		resource{http.MethodPost: h.changing(h.postLease)}.ServeHTTP(w, r)
+	case dir == "/leases/" && name != "":
+		resource{
+			http.MethodPatch:  h.changing(h.patchLease),
+			http.MethodDelete: h.changing(h.deleteLease),
+		}.ServeHTTP(w, r)
+	case dir == "/page/" && name != "":
+		resource{http.MethodGet: file}.ServeHTTP(w, r)
+	default:
 		notFound(w, r)
-		return
 	}
-	routed := r.WithContext(r.Context())
-	routed.URL, routed.RequestURI = &to, to.Path
-	h.routes.ServeHTTP(w, routed)
 }
 
-// resource is what a path does, by method. HEAD is GET: the server leaves the body out.
+// resource has the handlers of a path, by method. HEAD is GET: the server leaves the body out.
 type resource map[string]http.HandlerFunc
 
 func (res resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -124,12 +117,11 @@ func notFound(w http.ResponseWriter, _ *http.Request) {
 	refuse(w, http.StatusNotFound, wire.Error{Code: wire.CodeNotFound, Message: "there is no such path; there are /, /leases and /leases/{id}, below where the endpoint is mounted"})
 }
 
-// show answers with the state: a page for who prefers one, JSON otherwise.
+// show answers with the state: a page for a client that prefers one, JSON otherwise.
 func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
 	if prefersHTML(r.Header) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_ = page.Write(w, h.state()) // who went away needs no answer
+		h.answerPage(w)
 		return
 	}
 	if tag := quote(h.c.generation()); matches(r.Header["If-None-Match"], tag, weakly) {
@@ -137,12 +129,12 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	_ = h.answerState(w)
+	h.answerState(w)
 }
 
 // file answers with a file that the page loads.
-func (h *handler) file(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("file")
+func file(w http.ResponseWriter, r *http.Request) {
+	name := path.Base(r.URL.Path)
 	content, err := fs.ReadFile(page.Files, name)
 	if err != nil {
 		notFound(w, r)
@@ -152,58 +144,64 @@ func (h *handler) file(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(content)
 }
 
-func (h *handler) state() State {
-	s := h.c.State()
-	s.Writable = h.authorize != nil
-	return s
-}
-
 // changing returns a handler that lets do change something if the request may, and answers
 // for it if it fails.
 func (h *handler) changing(do func(http.ResponseWriter, *http.Request, author) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if h.authorize == nil {
-			refuse(w, http.StatusForbidden, wire.Error{Code: wire.CodeForbidden, Message: "this endpoint changes nothing: the program has given it no authoriser; pass control.Authorize to control.Handler, as with control.BearerToken"})
-			return
+		by, err := h.admit(r)
+		if err == nil {
+			if tags := r.Header["If-Match"]; tags != nil {
+				by.match = func(generation string) bool { return matches(tags, quote(generation), strongly) }
+			}
+			err = do(w, r, by)
 		}
-		if err := h.crossOrigin.Check(r); err != nil {
-			refuse(w, http.StatusForbidden, wire.Error{Code: wire.CodeCrossOrigin, Message: "a browser sent this for another site: " + err.Error() + "; pass control.CrossOrigin to control.Handler to trust that site"})
-			return
-		}
-		by := author{}
-		who, err := h.authorize(r)
 		if err != nil {
-			refuse(w, http.StatusForbidden, wire.Error{Code: wire.CodeForbidden, Message: "the authoriser refuses: " + err.Error()})
-			return
-		}
-		if err := checkNames(who, ""); err != nil {
-			refuse(w, http.StatusForbidden, wire.Error{Code: wire.CodeForbidden, Message: "the authoriser gives a name that the change log can't show: " + err.Error()})
-			return
-		}
-		by.who = who
-		if tags := r.Header["If-Match"]; tags != nil {
-			by.match = func(generation string) bool { return matches(tags, quote(generation), strongly) }
-		}
-		if err := do(w, r, by); err != nil {
-			h.fail(w, err)
+			h.fail(w, r, by, err)
 		}
 	}
 }
 
+// admit returns who asks for a change, or why the request may not make one.
+func (h *handler) admit(r *http.Request) (author, error) {
+	if h.authorize == nil {
+		return author{}, forbidden(wire.CodeForbidden, "this endpoint changes nothing: the program has given it no authoriser; pass control.Authorize to control.Handler, as with control.BearerToken")
+	}
+	if err := h.crossOrigin.Check(r); err != nil {
+		return author{}, forbidden(wire.CodeCrossOrigin, "a browser sent this for another site: "+err.Error()+"; pass control.CrossOrigin to control.Handler to trust that site")
+	}
+	who, err := h.authorize(r)
+	var missing *Unauthorized
+	switch {
+	case errors.As(err, &missing):
+		return author{}, &badRequest{http.StatusUnauthorized, wire.Error{Code: wire.CodeUnauthorized, Message: "the authoriser refuses: " + err.Error()}, missing.challenge()}
+	case err != nil:
+		return author{}, forbidden(wire.CodeForbidden, "the authoriser refuses: "+err.Error())
+	}
+	if err := checkNames(who, ""); err != nil {
+		return author{}, forbidden(wire.CodeForbidden, "the authoriser gives a name that the change log can't show: "+err.Error())
+	}
+	return author{who: who}, nil
+}
+
+func forbidden(code, message string) error {
+	return &badRequest{status: http.StatusForbidden, body: wire.Error{Code: code, Message: message}}
+}
+
 func (h *handler) putBaseline(w http.ResponseWriter, r *http.Request, by author) error {
-	in, err := decode(w, r)
+	in, err := decode(r, routeBaseline)
 	if err != nil {
 		return err
 	}
 	b := Baseline{Spec: in.required("spec"), AllowPending: in.truth("allow_pending"), Who: in.text("who"), Why: in.text("why")}
-	if err := in.err; err != nil {
+	if err := in.done(); err != nil {
 		return err
 	}
 	b.Who = cmp.Or(by.who, b.Who, from(r))
-	if err := h.c.setBaseline(by, b); err != nil {
+	if err := h.c.setBaseline(by, b, in.listed); err != nil {
 		return err
 	}
-	return h.answerState(w)
+	h.answerState(w)
+	return nil
 }
 
 func (h *handler) deleteBaseline(w http.ResponseWriter, r *http.Request, by author) error {
@@ -211,19 +209,25 @@ func (h *handler) deleteBaseline(w http.ResponseWriter, r *http.Request, by auth
 	if err := h.c.resetBaseline(by, ""); err != nil {
 		return err
 	}
-	return h.answerState(w)
+	h.answerState(w)
+	return nil
 }
 
 func (h *handler) postLease(w http.ResponseWriter, r *http.Request, by author) error {
-	in, err := decode(w, r, "spec", "owner", "ttl", "why", "allow_pending")
+	in, err := decode(r, routeLease)
 	if err != nil {
 		return err
 	}
 	req := LeaseRequest{
-		Spec: in.required("spec"), Owner: cmp.Or(in.text("owner"), by.who), TTL: in.duration("ttl"),
+		Quiet: in.text("quiet"), Owner: cmp.Or(in.text("owner"), by.who), TTL: in.duration("ttl"),
 		Why: in.text("why"), AllowPending: in.truth("allow_pending"),
 	}
-	if err := in.err; err != nil {
+	if in.has("quiet") {
+		req.Spec = in.text("spec")
+	} else {
+		req.Spec = in.required("spec")
+	}
+	if err := in.done(); err != nil {
 		return err
 	}
 	l, err := h.c.grant(by, req)
@@ -231,55 +235,47 @@ func (h *handler) postLease(w http.ResponseWriter, r *http.Request, by author) e
 		return err
 	}
 	w.Header().Set("Location", "leases/"+l.id)
-	return h.answerLease(w, http.StatusCreated, l)
+	h.answerLease(w, http.StatusCreated, l)
+	return nil
 }
 
 func (h *handler) patchLease(w http.ResponseWriter, r *http.Request, by author) error {
-	in, err := decode(w, r, "ttl")
+	in, err := decode(r, routePatch)
 	if err != nil {
 		return err
 	}
 	ttl := in.duration("ttl")
-	if err := in.err; err != nil {
+	if err := in.done(); err != nil {
 		return err
 	}
 	by.who = cmp.Or(by.who, from(r))
-	l, err := h.c.renew(by, r.PathValue("id"), ttl)
+	l, err := h.c.renew(by, path.Base(r.URL.Path), ttl)
 	if err != nil {
 		return err
 	}
-	return h.answerLease(w, http.StatusOK, l)
+	h.answerLease(w, http.StatusOK, l)
+	return nil
 }
 
 func (h *handler) deleteLease(w http.ResponseWriter, r *http.Request, by author) error {
 	by.who = cmp.Or(by.who, from(r))
-	l, err := h.c.release(by, r.PathValue("id"))
+	l, err := h.c.release(by, path.Base(r.URL.Path))
 	if err != nil {
 		return err
 	}
-	return h.answerLease(w, http.StatusOK, l)
-}
-
-func (h *handler) answerState(w http.ResponseWriter) error {
-	state := h.state()
-	w.Header().Set("ETag", quote(state.Generation))
-	answer(w, http.StatusOK, state)
+	h.answerLease(w, http.StatusOK, l)
 	return nil
 }
 
-// answerLease shows a lease, which may have ended since.
-func (h *handler) answerLease(w http.ResponseWriter, status int, l *lease) error {
-	v := h.c.view.Load()
-	w.Header().Set("ETag", quote(h.c.tag(v.state.Generation())))
-	answer(w, status, newSelector(v).lease(l, time.Now()))
-	return nil
-}
-
-// from returns where a request comes from: who asks, if nobody says.
+// from returns the address that a request comes from: who asks, if nothing else says. It is
+// empty if it is no name for the change log, as that of a middleware may be.
 func from(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		return spec.Head(r.RemoteAddr)
+		host = r.RemoteAddr
 	}
-	return spec.Head(host)
+	if checkNames(host, "") != nil {
+		return ""
+	}
+	return host
 }

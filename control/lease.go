@@ -10,39 +10,52 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/internal/spec"
+	"github.com/spangate/spangate/registry"
 )
 
-// LeaseRequest asks for a lease.
+// MaxLeasesLen is the length in bytes of what all leases of a controller together may hold:
+// the specs, owners and reasons of their requests. A lease beyond it is [ErrLeasesTooLong].
+const MaxLeasesLen = 4 << 20
+
+// LeaseRequest asks for a lease. A lease adds what Spec selects, quiets what Quiet selects, or
+// both; one that does neither is [ErrNoEffect].
 type LeaseRequest struct {
-	// Owner is whose lease it is: not blank, at most [MaxOwnerLen] bytes.
+	// Owner is whose lease it is: a line of text that is not blank, at most [MaxOwnerLen]
+	// bytes.
 	Owner string
-	// Spec is what is to be on besides what is on anyway. It may be empty.
+	// Spec selects groups to add to what is on. It may be empty.
 	Spec string
-	// TTL is how long the lease lives: more than nothing, at most [MaxTTL] says.
+	// Quiet selects groups to take away from the baseline, and from nothing else: a group
+	// that this or another lease adds stays on. It may be empty.
+	Quiet string
+	// TTL is how long the lease lives: more than 0, at most what [MaxTTL] allows.
 	TTL time.Duration
-	// Why is for the change log and whoever wonders; at most [MaxWhyLen] bytes.
+	// Why is for the change log and the state: a line of text, at most [MaxWhyLen] bytes. It
+	// may be empty.
 	Why string
-	// AllowPending keeps names that nobody has registered until somebody does. Without
-	// it they are an error.
+	// AllowPending keeps names of Spec and Quiet that are not registered until they are.
+	// Without it they are an error.
 	AllowPending bool
 }
 
-// Lease is a handle on a spec that is on for a limited time. It may be copied and used by
-// any number of goroutines. Get one from [Controller.Lease]; the zero value belongs to no
-// controller and must not be used.
+// Lease is a handle on a lease. It may be copied and used by any number of goroutines. Get one
+// from [Controller.Lease]; the methods of the zero value return [ErrNoLease].
 type Lease struct {
 	c  *Controller
 	id string
 }
 
-// Lease adds req.Spec to what is on, until its time has passed or it is released. It takes
-// back nothing but what it added: what the baseline or another lease asks for too, stays on.
+// Lease adds req.Spec to what is on, and quiets req.Quiet, until its time has passed or it is
+// released. Then what it added goes off, unless the baseline or another lease has it on too,
+// and what it quieted comes back, unless another lease quiets it too.
 //
 // The time is that of the monotonic clock, which on most systems stands still while the
 // machine is suspended. The error is a [*spangate.ParseError] for a spec with a name that
-// nobody has registered, or an [*Error] for [ErrOwner], [ErrWhy], [ErrTTL],
-// [ErrTooManyLeases] or [ErrClosed].
+// is not registered, in an [*Error] if it is that of Quiet, or an [*Error] for [ErrOwner],
+// [ErrWhy], [ErrTTL], [ErrNoEffect], [ErrTooManyLeases], [ErrLeasesTooLong] or [ErrClosed].
 func (c *Controller) Lease(req LeaseRequest) (Lease, error) {
 	l, err := c.grant(author{}, req)
 	if err != nil {
@@ -52,17 +65,20 @@ func (c *Controller) Lease(req LeaseRequest) (Lease, error) {
 }
 
 func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
-	err := cmp.Or(checkOwner(req.Owner), checkNames(req.Owner, req.Why), c.checkTTL(req.TTL), c.checkSpec(req.Spec, req.AllowPending))
+	err := cmp.Or(checkOwner(req.Owner), checkNames(req.Owner, req.Why), c.checkTTL(req.TTL), c.checkLease(req))
 	if err != nil {
 		return nil, err
 	}
 	l := &lease{
-		id: strings.ToLower(rand.Text()[:13]), owner: req.Owner, why: req.Why,
-		spec: strings.Clone(req.Spec), allowPending: req.AllowPending,
+		id: strings.ToLower(rand.Text()[:13]), owner: strings.Clone(req.Owner), why: strings.Clone(req.Why),
+		spec: strings.Clone(nonBlank(req.Spec)), quiet: strings.Clone(nonBlank(req.Quiet)), allowPending: req.AllowPending,
 	}
 	err = c.update(by, func(at time.Time) (cause, error) {
 		if n := len(c.wanted.leases); n >= c.options.maxLeases {
 			return cause{}, &Error{Op: "lease", Err: because(ErrTooManyLeases, "there are %d already; release some, or raise MaxLeases", n)}
+		}
+		if c.leasesLen+l.len() > MaxLeasesLen {
+			return cause{}, &Error{Op: "lease", Err: because(ErrLeasesTooLong, "%d bytes, and the %d leases that there are hold %d; at most %d together", l.len(), len(c.wanted.leases), c.leasesLen, MaxLeasesLen)}
 		}
 		l.start, l.end = at, at.Add(req.TTL)
 		c.hold(l)
@@ -71,8 +87,57 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 	return l, err
 }
 
+// checkLease returns an error unless the specs of req may be asked for and can do something.
+// As with checkSpec, a name that is unregistered before the change is made is pending.
+func (c *Controller) checkLease(req LeaseRequest) error {
+	if err := c.checkSpec(req.Spec, req.AllowPending); err != nil {
+		return err
+	}
+	if err := c.checkSpec(req.Quiet, req.AllowPending); err != nil {
+		return &Error{Op: opQuiet, Err: err}
+	}
+	now := c.registry.State()
+	if selects(now, req.Spec, req.AllowPending) || selects(now, req.Quiet, req.AllowPending) {
+		return nil
+	}
+	return &Error{Op: "lease", Input: cmp.Or(nonBlank(req.Spec), nonBlank(req.Quiet)), Err: because(ErrNoEffect, "it selects no group, to add or to quiet; name one that is registered, or allow pending names")}
+}
+
+// selects reports whether text selects a group or, if names may be pending, whether it may
+// do so later: an entry that stands for no group now and that no exclusion takes away.
+func selects(now registry.State, text string, allowPending bool) bool {
+	if groups, _ := now.Resolve(text); len(groups) > 0 {
+		return true
+	}
+	if !allowPending {
+		return false
+	}
+	later := make(map[string]bool) // names that stand for no group now
+	var excluded []string
+	for e := range spec.Entries(text) {
+		var buf [spec.MaxNameLen]byte
+		folded, ok := spec.Fold(&buf, e.Name)
+		switch name := string(folded); {
+		case !ok || name == "":
+			// No vocabulary can hold it.
+		case e.Exclude && name == spangate.NameAll:
+			return false
+		case e.Exclude:
+			excluded = append(excluded, name)
+		case !later[name]:
+			if groups, _ := now.Resolve(name); len(groups) == 0 {
+				later[name] = true
+			}
+		}
+	}
+	for _, name := range excluded {
+		delete(later, name)
+	}
+	return len(later) > 0
+}
+
 // Renew lets the lease live for ttl from now on, which may be longer or shorter than it
-// would have. The error is an [*Error] for [ErrTTL], [ErrNoLease] or [ErrClosed].
+// would have: more than 0, at most what [MaxTTL] allows. The error is an [*Error] for [ErrTTL], [ErrNoLease] or [ErrClosed].
 func (c *Controller) Renew(id string, ttl time.Duration) error {
 	_, err := c.renew(author{}, id, ttl)
 	return err
@@ -114,23 +179,39 @@ func (c *Controller) release(by author, id string) (l *lease, err error) {
 	return l, err
 }
 
-// ID returns what names the lease in [Controller.Renew] and at the endpoint.
+// ID returns the id of the lease in [Controller.Renew] and at the endpoint. It is no secret.
+// That of the zero Lease is empty.
 func (l Lease) ID() string { return l.id }
 
 // Renew is [Controller.Renew].
-func (l Lease) Renew(ttl time.Duration) error { return l.c.Renew(l.id, ttl) }
+func (l Lease) Renew(ttl time.Duration) error {
+	if l.c == nil {
+		return errZeroLease
+	}
+	return l.c.Renew(l.id, ttl)
+}
 
 // Release is [Controller.Release].
-func (l Lease) Release() error { return l.c.Release(l.id) }
+func (l Lease) Release() error {
+	if l.c == nil {
+		return errZeroLease
+	}
+	return l.c.Release(l.id)
+}
+
+var errZeroLease = &Error{Op: "lease", Err: because(ErrNoLease, "this is the zero Lease; get one from Controller.Lease")}
 
 func (c *Controller) checkTTL(ttl time.Duration) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
 	if ttl <= 0 || ttl > c.options.maxTTL {
 		return &Error{Op: "lease", Input: ttl.String(), Err: because(ErrTTL, "more than 0 and at most %v", c.options.maxTTL)}
 	}
 	return nil
 }
 
-// withReason adds the reason that somebody gave, if any, to what happened.
+// withReason returns what happened, with the reason that was given for it, if any.
 func withReason(what, why string) string {
 	if why == "" {
 		return what
@@ -140,10 +221,14 @@ func withReason(what, why string) string {
 
 // lease is one lease. It is immutable: to renew it is to put another in its place.
 type lease struct {
-	id, owner, spec, why string
-	allowPending         bool
-	start, end           time.Time // with their monotonic readings
+	id, owner, why string
+	spec, quiet    string // what it adds and what it quiets; empty for nothing
+	allowPending   bool
+	start, end     time.Time // with their monotonic readings
 }
+
+// len is what it counts for in [MaxLeasesLen].
+func (l *lease) len() int { return len(l.owner) + len(l.why) + len(l.spec) + len(l.quiet) }
 
 // find returns the lease that is live at this time. One whose time has passed is not,
 // whether or not the timer has come round to it.
@@ -159,7 +244,9 @@ func (c *Controller) find(id string, at time.Time) (*lease, error) {
 func (c *Controller) hold(l *lease) {
 	c.wanted.leases = c.wanted.leases.with(l)
 	c.byID[l.id] = l
-	c.specs[l.spec]++
+	c.leasesLen += l.len()
+	c.specs.add(l.spec)
+	c.quiets.add(l.quiet)
 }
 
 // drop takes some leases away from what is wanted.
@@ -167,14 +254,29 @@ func (c *Controller) drop(some ...*lease) {
 	c.wanted.leases = c.wanted.leases.without(some)
 	for _, l := range some {
 		delete(c.byID, l.id)
-		if c.specs[l.spec]--; c.specs[l.spec] == 0 {
-			delete(c.specs, l.spec)
-		}
+		c.leasesLen -= l.len()
+		c.specs.remove(l.spec)
+		c.quiets.remove(l.quiet)
 	}
 }
 
-// leases are sorted, the first to end first. They are immutable, so that who shows them needs
-// no lock; to copy ten thousand pointers takes a few microseconds. A heap would have to be
+// counts says how many leases have each spec that is not empty.
+type counts map[string]int
+
+func (n counts) add(spec string) {
+	if spec != "" {
+		n[spec]++
+	}
+}
+
+func (n counts) remove(spec string) {
+	if n[spec]--; n[spec] <= 0 {
+		delete(n, spec)
+	}
+}
+
+// leases are sorted, the first to end first. They are immutable, so that a reader needs no
+// lock; to copy ten thousand pointers takes a few microseconds. A heap would have to be
 // copied as well, and sorted.
 type leases []*lease
 
@@ -207,7 +309,7 @@ func (ls leases) ended(at time.Time) leases {
 
 func byEnd(a, b *lease) int { return cmp.Or(a.end.Compare(b.end), strings.Compare(a.id, b.id)) }
 
-// describe says whose leases they are and which, without listing thousands.
+// describe returns the owners of the leases and what to call them, at a bounded length.
 func (ls leases) describe() (owners, which string) {
 	const most = 4
 	var names []string

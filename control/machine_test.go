@@ -19,7 +19,7 @@ import (
 
 // modelLease is a lease done naively.
 type modelLease struct {
-	owner, spec string
+	spec, quiet string
 	end         time.Time
 }
 
@@ -41,8 +41,24 @@ func (m *model) selects(spec string) (gym, db spangate.Mask) {
 	return gym, db
 }
 
+// mayDo reports whether a lease on spec can do something: it selects a group, or has a name
+// that may be registered later and that it does not exclude.
+func (m *model) mayDo(spec string) bool {
+	if gym, db := m.selects(spec); gym != 0 || db != 0 {
+		return true
+	}
+	entries := strings.Split(spec, ",")
+	return slices.ContainsFunc(entries, func(name string) bool {
+		return !m.withDB && (name == "query" || name == "tx") && !slices.Contains(entries, "-"+name) && !slices.Contains(entries, "-all")
+	})
+}
+
 func (m *model) on() (gym, db spangate.Mask) {
 	gym, db = m.selects(m.base)
+	for _, l := range m.leases {
+		g, d := m.selects(l.quiet)
+		gym, db = gym&^g, db&^d
+	}
 	for _, l := range m.leases {
 		g, d := m.selects(l.spec)
 		gym, db = gym|g, db|d
@@ -101,14 +117,18 @@ func TestControllerDoesWhatTheModelDoes(t *testing.T) {
 
 			t.Repeat(map[string]func(*rapid.T){
 				"lease": func(t *rapid.T) {
-					req := control.LeaseRequest{Owner: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "owner"), Spec: spec.Draw(t, "spec"), TTL: ttl.Draw(t, "ttl"), AllowPending: true}
+					req := control.LeaseRequest{Owner: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "owner"), Spec: spec.Draw(t, "spec"), Quiet: spec.Draw(t, "quiet"), TTL: ttl.Draw(t, "ttl"), AllowPending: true}
 					l, err := c.Lease(req)
+					if !m.mayDo(req.Spec) && !m.mayDo(req.Quiet) {
+						require.ErrorIs(t, err, control.ErrNoEffect)
+						return
+					}
 					if len(m.leases) == 6 {
 						require.ErrorIs(t, err, control.ErrTooManyLeases)
 						return
 					}
 					require.NoError(t, err)
-					m.leases[l.ID()] = modelLease{req.Owner, req.Spec, time.Now().Add(req.TTL)}
+					m.leases[l.ID()] = modelLease{req.Spec, req.Quiet, time.Now().Add(req.TTL)}
 					handles[l.ID()] = l
 				},
 				"renew": func(t *rapid.T) {
@@ -166,12 +186,14 @@ func TestControllerDoesWhatTheModelDoes(t *testing.T) {
 					require.Len(t, s.Leases, len(m.leases))
 					for _, l := range s.Leases {
 						require.Equal(t, m.leases[l.ID].spec, l.Spec)
+						require.Equal(t, m.leases[l.ID].quiet, l.Quiet)
+						require.Equal(t, m.leases[l.ID].end.UTC().Truncate(time.Millisecond), l.End)
 						require.Equal(t, time.Until(m.leases[l.ID].end).String(), l.Left)
 					}
 					for _, g := range s.Groups {
 						base, _ := r.Resolve(m.base)
 						require.Equal(t, slices.Contains(base, g.Name), g.Baseline)
-						require.Equal(t, g.On, (g.Baseline || len(g.Leases) > 0) && !g.Withheld, g.Name)
+						require.Equal(t, g.On, (g.Baseline && len(g.Quiet) == 0 || len(g.Leases) > 0) && !g.Withheld, g.Name)
 						require.Equal(t, slices.Contains(s.Enabled, g.Name), g.On)
 					}
 				},

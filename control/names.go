@@ -8,36 +8,54 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds on what people say of themselves and of their reasons, in bytes.
+// The length in bytes of the longest owner, or name of who asks, and of the longest reason.
 const (
 	MaxOwnerLen = 128
 	MaxWhyLen   = 1024
 )
 
 // checkNames returns an error unless who, which may be empty, and why are text of bounded
-// length that a log, a page and a terminal can show on a line.
+// length that a log, a page and a terminal show on one line, in the order in which it is
+// written, and unless who can be seen.
 func checkNames(who, why string) error {
 	switch {
 	case len(who) > MaxOwnerLen:
 		return &Error{Op: "owner", Input: who, Err: because(ErrOwner, "%d bytes; at most %d", len(who), MaxOwnerLen)}
 	case !line(who):
-		return &Error{Op: "owner", Input: who, Err: because(ErrOwner, "one line of UTF-8, please")}
+		return &Error{Op: "owner", Input: who, Err: because(ErrOwner, notLine)}
+	case who != "" && !visible(who):
+		return &Error{Op: "owner", Input: who, Err: because(ErrOwner, "it has no visible character")}
 	case len(why) > MaxWhyLen:
 		return &Error{Op: "reason", Input: why, Err: because(ErrWhy, "%d bytes; at most %d", len(why), MaxWhyLen)}
 	case !line(why):
-		return &Error{Op: "reason", Input: why, Err: because(ErrWhy, "one line of UTF-8, please")}
+		return &Error{Op: "reason", Input: why, Err: because(ErrWhy, notLine)}
 	}
 	return nil
 }
 
-// checkOwner returns an error unless owner is a name that says something.
+// checkOwner returns an error unless owner is a name that can be seen.
 func checkOwner(owner string) error {
-	if strings.TrimSpace(owner) == "" {
-		return &Error{Op: "owner", Err: because(ErrOwner, "it is blank; say whose lease it is")}
+	if !visible(owner) {
+		return &Error{Op: "owner", Input: owner, Err: because(ErrOwner, "it is blank; say whose lease it is")}
 	}
 	return nil
 }
 
+const notLine = "must be one line of UTF-8 without control characters"
+
+// line reports whether s is UTF-8 without control characters, line and paragraph separators,
+// and the characters that reorder the text around them.
 func line(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+	})
+}
+
+// visible reports whether s has a character that leaves a mark. U+2800 is a Braille pattern
+// without dots.
+func visible(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return r != '\u2800' && !unicode.In(r, unicode.White_Space, unicode.Cc, unicode.Cf,
+			unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	})
 }

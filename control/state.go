@@ -3,6 +3,7 @@
 package control
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"strings"
@@ -25,23 +26,46 @@ type view struct {
 	changes []Change // the newest first
 }
 
-// State returns a snapshot, all of it of one generation. It waits for nobody, and belongs to
-// the caller. Its Writable is for an endpoint to say, and false here.
+// State returns a snapshot, all of it of one generation. It waits for no lock, and belongs to
+// the caller. Its Writable is for an endpoint to say, and false here. That of a nil or zero
+// Controller is empty.
 //
 // It costs time in proportion to the groups, the leases, and what the leases select.
 func (c *Controller) State() State {
-	v := c.view.Load()
+	if c == nil {
+		return new(Controller).State()
+	}
+	v := cmp.Or(c.view.Load(), &view{})
 	now := time.Now()
+	s := c.show(v, c.roots(v))
+	s.Now = shown(now)
+	for i, l := range v.wanted.leases {
+		s.Leases[i].Left = l.left(now).String()
+	}
+	return s
+}
+
+// roots returns the groups that begin traces and are off.
+func (c *Controller) roots(v *view) []string {
+	if c.options.roots == nil {
+		return nil
+	}
+	return minus(v.state.Select(c.options.roots), v.enabled)
+}
+
+// show returns the state that v is of, without what moves from one generation to the next:
+// Now, and the Left of each lease.
+func (c *Controller) show(v *view, roots []string) State {
 	sel := newSelector(v)
 	s := State{
 		Baseline:   v.wanted.baseline,
 		Startup:    v.wanted.startup,
 		Generation: c.tag(v.state.Generation()),
-		Now:        shown(now),
+		Pinned:     v.state.Pinned(),
 		Deny:       v.wanted.deny,
 		Ceiling:    v.wanted.ceiling,
-		Enabled:    slices.Clone(v.enabled),
-		Pending:    v.state.Pending(),
+		Enabled:    append([]string{}, v.enabled...),
+		Roots:      append([]string{}, roots...),
 		Groups:     sel.groups(),
 		Presets:    sel.presets(),
 		Leases:     make([]wire.Lease, 0, len(v.wanted.leases)),
@@ -50,8 +74,9 @@ func (c *Controller) State() State {
 		MaxLeases:  c.options.maxLeases,
 	}
 	for _, l := range v.wanted.leases {
-		s.Leases = append(s.Leases, sel.lease(l, now))
+		s.Leases = append(s.Leases, sel.lease(l))
 	}
+	s.Pending = sel.pending()
 	for _, change := range v.changes {
 		s.Changes = append(s.Changes, clone(change))
 	}
@@ -85,6 +110,17 @@ func (sel *selector) of(spec string) selection {
 	return s
 }
 
+// pending returns the names that are not registered, of every spec that was resolved and of
+// what the registry has in force, which may be another spec or a pin.
+func (sel *selector) pending() []string {
+	pending := sel.v.state.Pending()
+	for _, s := range sel.bySpec {
+		pending = append(pending, s.pending...)
+	}
+	slices.Sort(pending)
+	return slices.Compact(pending)
+}
+
 // withheld reports whether the limits keep the group off.
 func (sel *selector) withheld(group string) bool {
 	return contains(sel.deny.groups, group) ||
@@ -92,10 +128,13 @@ func (sel *selector) withheld(group string) bool {
 }
 
 func (sel *selector) groups() []wire.Group {
-	lessees := make(map[string][]string)
+	adding, quieting := make(map[string][]string), make(map[string][]string)
 	for _, l := range sel.v.wanted.leases {
 		for _, name := range sel.of(l.spec).groups {
-			lessees[name] = append(lessees[name], l.id)
+			adding[name] = append(adding[name], l.id)
+		}
+		for _, name := range sel.of(l.quiet).groups {
+			quieting[name] = append(quieting[name], l.id)
 		}
 	}
 	members := sel.v.state.GroupMembers()
@@ -105,7 +144,8 @@ func (sel *selector) groups() []wire.Group {
 			Name:     name,
 			On:       contains(sel.v.enabled, name),
 			Baseline: contains(sel.baseline.groups, name),
-			Leases:   append([]string{}, lessees[name]...),
+			Leases:   append([]string{}, adding[name]...),
+			Quiet:    append([]string{}, quieting[name]...),
 			Withheld: sel.withheld(name),
 		}
 		for _, m := range members[name] {
@@ -142,20 +182,28 @@ func (sel *selector) presets() []wire.Preset {
 	return presets
 }
 
-func (sel *selector) lease(l *lease, now time.Time) wire.Lease {
-	s := sel.of(l.spec)
-	left := max(0, l.end.Sub(now)).Round(time.Millisecond)
+// lease returns l as it is shown, without its Left.
+func (sel *selector) lease(l *lease) wire.Lease {
+	adds, quiets := sel.of(l.spec), sel.of(l.quiet)
 	shownAs := wire.Lease{
-		ID: l.id, Owner: l.owner, Spec: l.spec, AllowPending: l.allowPending, Why: l.why,
-		Groups: slices.Clone(s.groups), Withheld: []string{}, Pending: slices.Clone(s.pending),
-		Start: shown(l.start), End: shown(now).Add(left), Left: left.String(),
+		ID: l.id, Owner: l.owner, Spec: l.spec, Quiet: l.quiet, AllowPending: l.allowPending, Why: l.why,
+		Groups: slices.Clone(adds.groups), Quieted: slices.Clone(quiets.groups), Withheld: []string{},
+		Pending: append(append([]string{}, adds.pending...), quiets.pending...),
+		Start:   shown(l.start), End: shown(l.end),
 	}
-	for _, name := range s.groups {
+	slices.Sort(shownAs.Pending)
+	shownAs.Pending = slices.Compact(shownAs.Pending)
+	for _, name := range adds.groups {
 		if sel.withheld(name) {
 			shownAs.Withheld = append(shownAs.Withheld, name)
 		}
 	}
 	return shownAs
+}
+
+// left returns how long l still has, as it is shown.
+func (l *lease) left(now time.Time) time.Duration {
+	return max(0, l.end.Sub(now)).Round(time.Millisecond)
 }
 
 // shown returns a time as it travels.

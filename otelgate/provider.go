@@ -180,11 +180,11 @@ func (p *TracerProvider) site(r Rule) site {
 	return site{gate, r.Group, r.Transparent || p.transparent, p.origin.rootsOf(gate)}
 }
 
-// Roots returns the groups of gate whose sites have been off where their span would have begun
-// a trace: nothing above it was on, or a new root was asked for. While such a group is off,
-// spans beneath its sites begin a trace each, and libraries that start nothing unless the span
-// above records start nothing at all. It returns the empty set for a gate that p does not
-// know, and nothing is taken back when a group goes on.
+// Roots returns the groups of gate that begin traces, as far as p has seen: a site of the
+// group was reached with nothing above it, or was off and asked for a new root. While such a
+// group is off, what is beneath its sites begins a trace each, and libraries that start
+// nothing unless the span above records start nothing at all: control.Roots lets an operator
+// see that. Roots returns the empty set for a gate that p does not know.
 func (p *TracerProvider) Roots(gate *spangate.Gate) spangate.Mask {
 	if p == nil || p.origin == nil {
 		return 0

@@ -96,10 +96,10 @@ type origin struct {
 	provider *TracerProvider
 
 	mu    sync.Mutex
-	roots map[*spangate.Gate]*rootGroups
+	roots map[*spangate.Gate]*rootGroups // by gate; nil is the key for spans that are always on
 }
 
-// rootsOf returns the root groups of a gate, which is nil for spans that are always on.
+// rootsOf returns the root groups of a gate.
 func (o *origin) rootsOf(gate *spangate.Gate) *rootGroups {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -33,19 +33,21 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 	}
 	above := ctx.Value(spanKey)
 	s := t.site(name, opts)
-	if !s.on() {
-		if above == nil {
-			s.markRoot()
+	shown := ctx
+	if above == nil {
+		s.markRoot()
+		if !s.on() {
 			return ctx, &t.origin.provider.none
 		}
-		return t.off(ctx, above, opts, s)
-	}
-
-	shown := ctx
-	if s, ok := above.(*sdkSpan); ok && s.ctx == ctx && s.inert.origin == t.origin {
-		shown = s.base // as nearly always, and nothing is allocated
-	} else if above != nil {
-		shown = t.shown(ctx, above)
+	} else {
+		if !s.on() {
+			return t.off(ctx, above, opts, s)
+		}
+		if s, ok := above.(*sdkSpan); ok && s.ctx == ctx && s.inert.origin == t.origin {
+			shown = s.base // as nearly always, and nothing is allocated
+		} else {
+			shown = t.shown(ctx, above)
+		}
 	}
 	next, base := t.base.Start(shown, name, opts...)
 	if _, off := base.(*inert); off { // the base is gated too, and its gate is off

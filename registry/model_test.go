@@ -46,7 +46,7 @@ type modelNamespace struct {
 }
 
 func newModel() *model {
-	return &model{namespaces: map[string]modelNamespace{}, pin: set{}}
+	return &model{namespaces: map[string]modelNamespace{}}
 }
 
 func (m *model) groups() set {
@@ -127,7 +127,12 @@ func (m *model) state() (enabled, pending set) {
 }
 
 func (m *model) planned(p registry.Plan) (enabled, pending set) {
-	enabled, pending = set{}, set{}
+	enabled, pending = m.resolve(p.Baseline)
+	for _, spec := range p.Quiet {
+		quiet, unknown := m.resolve(spec)
+		maps.Copy(pending, unknown)
+		maps.DeleteFunc(enabled, func(name string, _ bool) bool { return quiet[name] })
+	}
 	for _, spec := range p.Specs {
 		on, unknown := m.resolve(spec)
 		maps.Copy(enabled, on)

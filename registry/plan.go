@@ -11,45 +11,31 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// Plan is what several parties want to be on at once: the union of what their specs select,
-// without what Deny selects, and of that what Ceiling selects. Each spec is a spec by
-// itself: what one excludes, another may have on.
+// Plan is a set of groups that several parties ask for:
 //
-// The zero value wants nothing. What a plan that was given to a [Registry] holds must not be
-// changed. Specs longer than [spangate.MaxSpecLen] are treated as by [State.Resolve].
+//	((Baseline − Quiet) ∪ Specs) − Deny, under Ceiling
+//
+// where Baseline, Deny and Ceiling stand for the groups that the spec selects, and Quiet and
+// Specs for the union of what their specs select. Each spec is resolved by itself: what one
+// excludes, another may still select.
+//
+// The zero value has everything off. The caller must not change the slices of a plan that it
+// gave to a [Registry]. A spec longer than [spangate.MaxSpecLen] is treated as by
+// [State.Resolve].
 type Plan struct {
-	// Specs select what is on, in any order.
+	// Baseline selects the groups that are on while no other field says otherwise.
+	Baseline string
+	// Quiet selects groups to take away from what Baseline selects, and from nothing else:
+	// a group of Specs stays on. The order does not matter.
+	Quiet []string
+	// Specs select the groups to add to the baseline. The order does not matter.
 	Specs []string
-	// Deny selects what is off whatever Specs say. If it is empty, that is nothing.
+	// Deny selects the groups that are off, whatever Baseline and Specs select. An empty
+	// Deny denies nothing.
 	Deny string
-	// Ceiling selects all that may be on. If it is empty there is no ceiling; one that
-	// lets nothing through is -all.
+	// Ceiling selects the only groups that may be on. An empty Ceiling is no limit; one
+	// that lets nothing through is -all.
 	Ceiling string
-}
-
-// Update puts the plan that next makes in place of the spec, pin or plan in force. It is
-// kept as a spec is, and resolved again whenever a namespace comes or goes. A later SetSpec
-// or Pin drops it.
-//
-// next is called with the state that the plan will follow on: no other change comes in
-// between. It runs with the registry's lock held, so it may ask r anything but must change
-// nothing in it, and should be quick. If it returns an error, Update does, and nothing is
-// changed.
-//
-// It costs time in proportion to the specs of the plan.
-func (r *Registry) Update(next func(now State) (Plan, error)) error {
-	return r.change(func(old *generation) (*generation, error) {
-		p, err := next(State{old})
-		if err != nil {
-			return nil, err
-		}
-		// One plan follows on another as the parties come and go, which is no reason to
-		// hear about the names of those that stay again.
-		if _, planned := old.intent.(planIntent); !planned {
-			r.reports.newIntent()
-		}
-		return old.next(old.vocabulary, planIntent(p)), nil
-	})
 }
 
 // planIntent is a plan.
@@ -70,6 +56,10 @@ func (p planIntent) resolve(v *vocabulary, set *bitset.BitSet) []string {
 		}
 		return one
 	}
+	set.InPlaceUnion(selectedBy(p.Baseline))
+	for _, text := range p.Quiet {
+		set.InPlaceDifference(selectedBy(text))
+	}
 	for _, text := range p.Specs {
 		set.InPlaceUnion(selectedBy(text))
 	}
@@ -82,6 +72,9 @@ func (p planIntent) resolve(v *vocabulary, set *bitset.BitSet) []string {
 }
 
 func (p planIntent) wantsNothing() bool {
+	if !specIntent(p.Baseline).wantsNothing() {
+		return false
+	}
 	for _, text := range p.Specs {
 		if !specIntent(text).wantsNothing() {
 			return false
@@ -91,5 +84,7 @@ func (p planIntent) wantsNothing() bool {
 }
 
 func (p planIntent) attr() slog.Attr {
-	return slog.Group("plan", slog.Any("specs", some(p.Specs)), slog.String("deny", spec.Head(p.Deny)), slog.String("ceiling", spec.Head(p.Ceiling)))
+	return slog.Group("plan",
+		slog.String("baseline", spec.Head(p.Baseline)), slog.Any("quiet", some(p.Quiet)), slog.Any("specs", some(p.Specs)),
+		slog.String("deny", spec.Head(p.Deny)), slog.String("ceiling", spec.Head(p.Ceiling)))
 }

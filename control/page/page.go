@@ -21,6 +21,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"time"
 
 	"github.com/spangate/spangate/control/wire"
 )
@@ -36,10 +37,21 @@ var Files = must(fs.Sub(embedded, "files"))
 
 var tmpl = must(template.New("index.html").Funcs(words).Parse(index))
 
-// Write writes the page that shows s, or nothing if it can't be made.
-func Write(w io.Writer, s wire.State) error {
+// Page is the page of one generation of the state. It may be written by any number of
+// goroutines at once.
+type Page struct{ view view }
+
+// New returns the page that shows s, which must not be changed from then on.
+func New(s wire.State) *Page { return &Page{newView(s)} }
+
+// Write writes the page as it is at a time: writable says whether the endpoint has an
+// authoriser, and left what the lease of an index still has. It costs time in proportion to
+// what the page shows. It writes nothing if the page can't be made.
+func (p *Page) Write(w io.Writer, now time.Time, writable bool, left func(lease int) time.Duration) error {
+	v := p.view
+	v.Now, v.Writable, v.left = now, writable, left
 	var b bytes.Buffer
-	if err := tmpl.Execute(&b, newView(s)); err != nil {
+	if err := tmpl.Execute(&b, v); err != nil {
 		return err
 	}
 	_, err := b.WriteTo(w)

@@ -70,14 +70,15 @@ func TestWhatThePageLoadsIsThere(t *testing.T) {
 
 func TestEmptyStateIsAPage(t *testing.T) {
 	var b strings.Builder
-	require.NoError(t, Write(&b, wire.State{}))
+	require.NoError(t, New(wire.State{}).Write(&b, time.Time{}, false, nil))
 	for _, want := range []string{"0 of 0 groups on", "None is registered.", "What is on without leases: <code id=\"spec-now\">nothing</code>"} {
 		assert.Contains(t, b.String(), want)
 	}
 }
 
 func TestReasons(t *testing.T) {
-	leases := []wire.Lease{{ID: "a", Owner: "ada", Left: "4m4.2s"}, {ID: "b", Owner: "bob", Left: "1h0m0s"}}
+	leases := []wire.Lease{{ID: "a", Owner: "ada"}, {ID: "b", Owner: "bob"}}
+	left := func(lease int) time.Duration { return []time.Duration{244200 * time.Millisecond, time.Hour}[lease] }
 	for _, c := range []struct {
 		state wire.State
 		group wire.Group
@@ -87,6 +88,10 @@ func TestReasons(t *testing.T) {
 		{wire.State{}, wire.Group{On: true, Baseline: true}, "baseline"},
 		{wire.State{}, wire.Group{On: true, Baseline: true, Leases: []string{"a", "b"}}, "baseline · lease of ada, 4:05 · lease of bob, 1:00:00"},
 		{wire.State{}, wire.Group{On: true, Leases: []string{"a", "a", "a", "a", "a", "a"}}, "lease of ada, 4:05 · lease of ada, 4:05 · lease of ada, 4:05 · lease of ada, 4:05 · 2 more leases"},
+		{wire.State{}, wire.Group{Baseline: true, Quiet: []string{"b"}}, "baseline · quieted by lease of bob, 1:00:00"},
+		{wire.State{}, wire.Group{On: true, Baseline: true, Quiet: []string{"b"}, Leases: []string{"a"}}, "baseline · quieted by lease of bob, 1:00:00 · lease of ada, 4:05"},
+		{wire.State{}, wire.Group{Quiet: []string{"a", "a", "a", "a", "a"}}, "quieted by lease of ada, 4:05 · quieted by lease of ada, 4:05 · quieted by lease of ada, 4:05 · quieted by lease of ada, 4:05 · quieted by 1 more leases"},
+		{wire.State{}, wire.Group{On: true, Baseline: true, Quiet: []string{"b"}}, "baseline · quieted by lease of bob, 1:00:00 · set on the registry itself"},
 		{wire.State{Deny: "x"}, wire.Group{Withheld: true, Baseline: true}, "baseline · kept off by the deny list"},
 		{wire.State{Ceiling: "x"}, wire.Group{Withheld: true}, "kept off by the ceiling"},
 		{wire.State{Deny: "x", Ceiling: "x"}, wire.Group{Withheld: true}, "kept off by the deny list or the ceiling"},
@@ -94,7 +99,17 @@ func TestReasons(t *testing.T) {
 		{wire.State{}, wire.Group{Baseline: true}, "baseline · set on the registry itself"},
 	} {
 		c.state.Leases = leases
-		assert.Equal(t, c.want, strings.Join(newView(c.state).Because(c.group), " · "))
+		v := newView(c.state)
+		v.left = left
+		assert.Equal(t, c.want, strings.Join(v.Because(c.group), " · "))
+	}
+}
+
+func TestWhatALeaseDoes(t *testing.T) {
+	for want, l := range map[string]wire.Lease{
+		"nothing": {}, "a": {Spec: "a"}, "quiet b": {Quiet: "b"}, "a · quiet b": {Spec: "a", Quiet: "b"},
+	} {
+		assert.Equal(t, want, view{}.Does(l))
 	}
 }
 
@@ -103,7 +118,7 @@ func TestDurationsAndDiffs(t *testing.T) {
 		0: "0:00", time.Nanosecond: "0:01", time.Second: "0:01", 61 * time.Second: "1:01",
 		time.Hour - time.Nanosecond: "1:00:00", 26*time.Hour + 3*time.Second: "26:00:03", -time.Second: "0:00",
 	} {
-		assert.Equal(t, want, left(d.String()), d)
+		assert.Equal(t, want, clock(d), d)
 	}
 	assert.Equal(t, "on: c · off: a", diff([]string{"a", "b"}, []string{"b", "c"}))
 	assert.Equal(t, "nothing went on or off", diff([]string{"a"}, []string{"a"}))

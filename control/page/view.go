@@ -3,6 +3,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
@@ -21,16 +22,20 @@ const (
 // view is a state with what the page says of it. show.js says the same in the same words.
 type view struct {
 	wire.State
-	byID map[string]wire.Lease
+	index map[string]int // of the leases, by id
+	left  func(lease int) time.Duration
 }
 
 func newView(s wire.State) view {
-	v := view{s, make(map[string]wire.Lease)}
-	for _, l := range s.Leases {
-		v.byID[l.ID] = l
+	v := view{State: s, index: make(map[string]int, len(s.Leases))}
+	for i, l := range s.Leases {
+		v.index[l.ID] = i
 	}
 	return v
 }
+
+// Left says how long the lease of an index still has.
+func (v view) Left(lease int) string { return clock(v.left(lease)) }
 
 // Summary says it all in a line.
 func (v view) Summary() string {
@@ -62,15 +67,9 @@ func (v view) Because(g wire.Group) []string {
 	if g.Baseline {
 		why = append(why, "baseline")
 	}
-	for i, id := range g.Leases {
-		if i == maxReasons {
-			why = append(why, fmt.Sprintf("%d more leases", len(g.Leases)-i))
-			break
-		}
-		l := v.byID[id]
-		why = append(why, "lease of "+l.Owner+", "+left(l.Left))
-	}
-	asked := why != nil
+	why = append(why, v.leases(g.Quiet, "quieted by lease of", "quieted by ")...)
+	why = append(why, v.leases(g.Leases, "lease of", "")...)
+	asked := g.Baseline && len(g.Quiet) == 0 || len(g.Leases) > 0
 	switch {
 	case g.Withheld && v.Ceiling == "":
 		why = append(why, "kept off by the deny list")
@@ -84,24 +83,55 @@ func (v view) Because(g wire.Group) []string {
 	return why
 }
 
-// Limits says what no baseline and no lease goes beyond.
+// leases says what some leases do to a group, and for how long. one stands before the owner
+// of a lease, and more before how many more there are.
+func (v view) leases(ids []string, one, more string) []string {
+	var said []string
+	for i, id := range ids {
+		if i == maxReasons {
+			return append(said, fmt.Sprintf("%s%d more leases", more, len(ids)-i))
+		}
+		lease := v.index[id]
+		said = append(said, fmt.Sprintf("%s %s, %s", one, v.Leases[lease].Owner, v.Left(lease)))
+	}
+	return said
+}
+
+// Does says what a lease does.
+func (v view) Does(l wire.Lease) string {
+	switch {
+	case l.Quiet == "":
+		return cmp.Or(l.Spec, "nothing")
+	case l.Spec == "":
+		return "quiet " + l.Quiet
+	}
+	return l.Spec + " · quiet " + l.Quiet
+}
+
+// Limits says what no baseline and no lease goes beyond, and which groups that are off leave
+// what is on with nothing above it.
 func (v view) Limits() string {
 	var limits []string
+	if v.Pinned {
+		limits = append(limits, "Pinned by the program: baseline, leases and limits have no effect")
+	}
 	if v.Deny != "" {
 		limits = append(limits, "Never on: "+v.Deny)
 	}
 	if v.Ceiling != "" {
 		limits = append(limits, "Nothing on but: "+v.Ceiling)
 	}
+	if len(v.Roots) > 0 && len(v.Enabled) > 0 {
+		limits = append(limits, "Traces begin in "+strings.Join(v.Roots, ", ")+", which is off: spans beneath begin a trace each, or none")
+	}
 	return strings.Join(limits, " · ")
 }
 
 // words are the functions of the template.
 var words = template.FuncMap{
-	"clock": func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
+	"time":  func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
 	"diff":  diff,
 	"join":  func(names []string) string { return strings.Join(names, ", ") },
-	"left":  left,
 	"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"state": func(on bool) string {
 		if on {
@@ -111,9 +141,8 @@ var words = template.FuncMap{
 	},
 }
 
-// left shows a duration as 4:05 or 1:04:05, rounded up: 0:00 is over.
-func left(duration string) string {
-	d, _ := time.ParseDuration(duration) // it comes from Duration.String
+// clock shows a duration as 4:05 or 1:04:05, rounded up: 0:00 is over.
+func clock(d time.Duration) string {
 	s := max(0, int((d+time.Second-1)/time.Second))
 	if s < 3600 {
 		return fmt.Sprintf("%d:%02d", s/60, s%60)

@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire is what the endpoint of package control speaks: the JSON of its requests and
-// answers. It imports nothing but the standard library, so that a client of the endpoint
-// need not build the endpoint.
+// Package wire has the JSON of the requests and answers of package control's endpoint. It
+// imports nothing but the standard library, so that a client does not have to build the
+// endpoint.
 //
 // Field names are stable: they are only ever added, and a client ignores those that it does
 // not know. A list is never null. A 64-bit value is a string, since a JSON number does not
 // hold it everywhere; the numbers that there are stay below 2^31. Times are RFC 3339 in UTC
 // with milliseconds, and durations are what [time.ParseDuration] reads, as in 4m30s.
 //
-// The routes, below wherever the endpoint is mounted:
+// The routes, below the path at which the endpoint is mounted:
 //
 //	GET     /              [State], with its generation as ETag; If-None-Match gives 304
-//	PUT     /              takes [Baseline], gives [State]; a whole [State] is a Baseline too
+//	PUT     /              takes [Baseline] or a whole [State], gives [State]
 //	DELETE  /              back to the start-up baseline, gives [State]
 //	POST    /leases        takes [LeaseRequest], gives 201, Location and [Lease]
 //	PATCH   /leases/{id}   takes [LeasePatch], gives [Lease]
 //	DELETE  /leases/{id}   gives the [Lease] that ended
 //
-// A request has its fields as JSON or as a form, by the same names, in at most 64 KiB: of the
-// State of a large process, send back the fields of Baseline alone. Any change may carry
-// If-Match, and is refused with 412 unless the state still is of that generation. Every
-// refusal is an [Error].
+// A request has its fields as JSON or as a form, by the same names, in at most 64 KiB. A field
+// that its route does not take is refused with 400, also in the query, and so is a value that
+// the field can't have; the [Error] says where the field belongs. Any change may carry If-Match, and is
+// refused with 412 unless the state still is of that generation. Every refusal is an [Error].
+//
+// # A State that is sent back
+//
+// PUT of a State as GET gave it restores its baseline. It is a whole State if it has the field
+// generation, and it has to be JSON. Its other fields are not read, with one exception: a name
+// of the spec that is not registered any more is kept as pending, whatever allow_pending says,
+// if the State lists it among its groups, its presets or its pending names. So the baseline can
+// be restored whatever has been unregistered since. The lists of a State do not count towards
+// the 64 KiB; with them a State may have 32 MiB.
 package wire
 
 import "time"
@@ -31,12 +40,12 @@ type Baseline struct {
 	// Spec selects groups, as in default,sandbox. In a request it must be present; an
 	// empty one means nothing on.
 	Spec string `json:"spec"`
-	// AllowPending says that names which nobody has registered are kept until somebody
-	// does. Without it a request with such a name is refused.
+	// AllowPending keeps names that are not registered until they are. Without it a request
+	// with such a name is refused.
 	AllowPending bool `json:"allow_pending"`
-	// Who asked. In a request the name that the authoriser gives goes before it.
+	// Who asked. In a request, a name that the authoriser gives replaces it.
 	Who string `json:"who"`
-	// Why it was asked for, in the words of whoever asked.
+	// Why it was asked for, in a line of text.
 	Why string `json:"why"`
 }
 
@@ -55,13 +64,22 @@ type State struct {
 	// Writable reports whether the endpoint has an authoriser at all. Whether that lets a
 	// particular change through, only the change shows.
 	Writable bool `json:"writable"`
-	// Deny is the spec of groups that stay off whoever asks for them; it may be empty.
+	// Pinned reports whether the program has pinned a set in the registry: it is on, and
+	// baseline, leases and limits have no effect, until the program ends that.
+	Pinned bool `json:"pinned"`
+	// Deny selects the groups that stay off whatever baseline and leases say; it may be
+	// empty.
 	Deny string `json:"deny"`
 	// Ceiling is the spec of the only groups that may be on; empty if there is none.
 	Ceiling string `json:"ceiling"`
 	// Enabled has the groups that are on, sorted.
 	Enabled []string `json:"enabled"`
-	// Pending has the names that somebody asks for and nobody has registered, sorted.
+	// Roots has the groups, sorted, that are off and begin traces, as far as the process
+	// has seen. While one is off, nothing may be above the spans that are on: they begin a
+	// trace each, or are not started. It is empty if the program does not tell.
+	Roots []string `json:"roots"`
+	// Pending has the names in the specs of the baseline, the leases and the limits that are
+	// not registered, sorted.
 	Pending []string `json:"pending"`
 	// Groups has every group that is registered, sorted by name.
 	Groups []Group `json:"groups"`
@@ -84,10 +102,12 @@ type Group struct {
 	On bool `json:"on"`
 	// Baseline reports whether the baseline asks for it.
 	Baseline bool `json:"baseline"`
-	// Leases has the ids of the leases that ask for it, in the order of [State.Leases].
+	// Leases has the ids of the leases that add it, in the order of [State.Leases].
 	Leases []string `json:"leases"`
-	// Withheld reports whether it is kept off by the deny list or the ceiling, whoever
-	// asks.
+	// Quiet has the ids of the leases that quiet it, in the order of [State.Leases]: the
+	// baseline does not turn it on while there is one.
+	Quiet []string `json:"quiet"`
+	// Withheld reports whether the deny list or the ceiling keeps it off.
 	Withheld bool `json:"withheld"`
 	// Members has the namespaces that have a group of this name, sorted; one as a rule.
 	Members []Member `json:"members"`
@@ -120,38 +140,48 @@ type Preset struct {
 	Doc string `json:"doc"`
 }
 
-// Lease is a set that an owner added for a limited time.
+// Lease adds groups to the baseline, quiets groups of it, or both, for a limited time.
 type Lease struct {
 	// ID names the lease in /leases/{id}. It is no secret.
 	ID string `json:"id"`
 	// Owner is whose lease it is.
 	Owner string `json:"owner"`
-	// Spec is what it adds, as asked for.
+	// Spec selects the groups that it adds, as in the request. It may be empty.
 	Spec string `json:"spec"`
+	// Quiet selects the groups that it quiets, as in the request. It may be empty.
+	Quiet string `json:"quiet"`
 	// AllowPending is as in the request.
 	AllowPending bool `json:"allow_pending"`
 	// Why is as in the request.
 	Why string `json:"why"`
-	// Groups has the groups that the spec selects now, sorted, those that are withheld
+	// Groups has the groups that Spec selects now, sorted, those that are withheld
 	// included.
 	Groups []string `json:"groups"`
+	// Quieted has the groups that Quiet selects now, sorted.
+	Quieted []string `json:"quieted"`
 	// Withheld has those of Groups that the deny list or the ceiling keeps off.
 	Withheld []string `json:"withheld"`
-	// Pending has the names of the spec that nobody has registered, sorted.
+	// Pending has the names of Spec and Quiet that are not registered, sorted.
 	Pending []string `json:"pending"`
 	// Start is when it was granted.
 	Start time.Time `json:"start"`
-	// End is when it ends by itself.
+	// End is when it ends by itself. It is the same in every answer until the lease is
+	// renewed.
 	End time.Time `json:"end"`
-	// Left is how long that is from now.
+	// Left is how long it still has, by the monotonic clock of the process: right even if
+	// the clock that [State.Now] and End were read from has been set meanwhile.
 	Left string `json:"left"`
 }
 
 // LeaseRequest is the body of a POST to /leases.
 type LeaseRequest struct {
-	// Spec is what to add. It must be present.
+	// Spec selects groups to add to what is on. It may be left out if Quiet is present.
 	Spec string `json:"spec"`
-	// Owner is whose lease it is; the name that the authoriser gives, if it is left out.
+	// Quiet selects groups to take away from the baseline, and from nothing else: a group
+	// that a lease adds stays on. It may be left out. A lease that neither adds nor quiets
+	// anything is refused.
+	Quiet string `json:"quiet,omitempty"`
+	// Owner is whose lease it is. If it is left out, it is the name that the authoriser gives.
 	Owner string `json:"owner,omitempty"`
 	// TTL is how long, as in 5m: more than nothing and at most [State.MaxTTL].
 	TTL string `json:"ttl"`
@@ -209,7 +239,7 @@ type Error struct {
 	// Offset is where in the body JSON breaks off, in bytes; it is meaningful with
 	// [CodeMalformed] alone.
 	Offset int `json:"offset,omitempty"`
-	// Unknown has the names of the spec that nobody has registered, with [CodeUnknownName].
+	// Unknown has the names in Field that are not registered, with [CodeUnknownName].
 	Unknown []UnknownName `json:"unknown,omitempty"`
 	// Valid has the names that are registered, presets first, with [CodeUnknownName].
 	Valid []string `json:"valid,omitempty"`
@@ -219,7 +249,7 @@ type Error struct {
 	Generation string `json:"generation,omitempty"`
 }
 
-// UnknownName is a name in a spec that nobody has registered.
+// UnknownName is a name in a spec that is not registered.
 type UnknownName struct {
 	// Name is as written, without the '-' of an exclusion.
 	Name string `json:"name"`
@@ -234,14 +264,16 @@ const (
 	CodeMalformed     = "malformed"       // 400: the body is not JSON or not a form
 	CodeMissingField  = "missing_field"   // 400: a field that must be present is not
 	CodeBadField      = "bad_field"       // 400: a field has a value that it can't have
-	CodeUnknownName   = "unknown_name"    // 400: the spec has names that nobody has registered
+	CodeUnknownName   = "unknown_name"    // 400: the spec has names that are not registered
+	CodeUnauthorized  = "unauthorized"    // 401: credentials are missing or wrong; see WWW-Authenticate
 	CodeForbidden     = "forbidden"       // 403: no authoriser, or it refuses
 	CodeCrossOrigin   = "cross_origin"    // 403: a browser sent it for another site
 	CodeNotFound      = "not_found"       // 404: no such path, or no such lease
 	CodeMethod        = "method"          // 405: see the header Allow
-	CodeTooManyLeases = "too_many_leases" // 409: there are as many leases as there can be
+	CodeTooManyLeases = "too_many_leases" // 409: no room for another lease, by number or by size
 	CodeClosed        = "closed"          // 410: the controller has been closed
 	CodeStale         = "stale"           // 412: the state is of another generation
-	CodeTooLarge      = "too_large"       // 413: the body is longer than 64 KiB
+	CodeTooLarge      = "too_large"       // 413: the body is longer than 64 KiB, or a State longer than 32 MiB
 	CodeMediaType     = "media_type"      // 415: see Accept
+	CodeUnavailable   = "unavailable"     // 503: the endpoint has no controller
 )

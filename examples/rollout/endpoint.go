@@ -5,6 +5,7 @@ package main
 import (
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/spangate/spangate/control"
@@ -28,9 +29,9 @@ func startEndpoint(t *telemetry, token string, work http.Handler) (*endpoint, er
 		return nil, err
 	}
 	e := &endpoint{telemetry: t, url: "http://" + listener.Addr().String()}
-	spans := control.Handler(t.control, control.Authorize(control.BearerToken(token)), control.Prefix(spansPath))
+	spans := control.Handler(t.control, control.Authorize(control.BearerToken(token)))
 	mux := http.NewServeMux()
-	mux.Handle(spansPath, spans)
+	mux.Handle(spansPath, http.StripPrefix(strings.TrimSuffix(spansPath, "/"), spans))
 	mux.HandleFunc("POST /flush", e.flushSpans)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		e.busy.RLock()

@@ -3,38 +3,136 @@
 package spec
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"pgregory.net/rapid"
 )
 
-// distance is edits without a limit: the textbook recurrence, on which edits must agree.
+// distance is edits without a limit: the textbook recurrence.
 func distance(a, b string) int {
-	switch {
-	case a == "" || b == "":
+	if a == "" || b == "" {
 		return len(a) + len(b)
-	case a[0] == b[0]:
-		return distance(a[1:], b[1:])
 	}
-	d := 1 + min(distance(a[1:], b), distance(a, b[1:]), distance(a[1:], b[1:]))
-	if len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] {
-		d = min(d, 1+distance(a[2:], b[2:]))
+	pair := [2]string{a, b}
+	d, known := distances[pair]
+	if known {
+		return d
 	}
+	if a[0] == b[0] {
+		d = distance(a[1:], b[1:])
+	} else {
+		d = 1 + min(distance(a[1:], b), distance(a, b[1:]), distance(a[1:], b[1:]))
+		if len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] {
+			d = min(d, 1+distance(a[2:], b[2:]))
+		}
+	}
+	distances[pair] = d
 	return d
 }
 
-func TestEditsAgreesWithTheRecurrence(t *testing.T) {
-	word := rapid.StringOfN(rapid.SampledFrom([]rune("abc")), 0, 7, -1)
-	rapid.Check(t, func(t *rapid.T) {
-		a, b, limit := word.Draw(t, "a"), word.Draw(t, "b"), rapid.IntRange(0, maxEdits).Draw(t, "limit")
-		want := distance(a, b)
-		if got := edits(a, b, limit); want <= limit {
-			assert.Equal(t, want, got)
-		} else {
-			assert.Greater(t, got, limit)
+var distances = map[[2]string]int{}
+
+// words returns every word over alphabet of at most longest letters, the shortest first.
+func words(alphabet string, longest int) []string {
+	all := []string{""}
+	for last := all; longest > 0; longest-- {
+		var longer []string
+		for _, w := range last {
+			for _, c := range alphabet {
+				longer = append(longer, w+string(c))
+			}
 		}
-	})
+		all, last = append(all, longer...), longer
+	}
+	return all
+}
+
+func TestEditsAgreesWithTheRecurrenceOnEveryShortWord(t *testing.T) {
+	for _, all := range [][]string{words("ab", 6), words("abc", 4)} {
+		for _, a := range all {
+			for _, b := range all {
+				want := distance(a, b)
+				for limit := -1; limit <= maxEdits+1; limit++ {
+					if got := edits(a, b, limit); want <= limit && got != want || want > limit && got <= limit {
+						t.Fatalf("%q to %q within %d: %d edits, by the recurrence %d", a, b, limit, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// nearest is Nearest by its doc: the first of the fewest edits, if they are a third of the
+// name's length at most, rounded, and three.
+func nearest(name string, candidates []string) string {
+	limit := map[int]int{0: 0, 1: 0, 2: 1, 3: 1, 4: 1, 5: 2, 6: 2, 7: 2, 8: 3, 9: 3, 10: 3, 11: 3, 12: 3}[len(name)]
+	best, fewest := "", limit+1
+	for _, c := range candidates {
+		if d := distance(name, c); d < fewest {
+			best, fewest = c, d
+		}
+	}
+	return best
+}
+
+func TestNearestAgreesWithItsDocOnEveryShortWord(t *testing.T) {
+	for _, all := range [][]string{words("ab", 6), words("abc", 4)} {
+		backwards := slices.Clone(all)
+		slices.Reverse(backwards)
+		var even, odd []string // fewer words, so that the nearest are further off
+		for i, w := range backwards {
+			switch {
+			case i%7 == 0:
+				even = append(even, w)
+			case i%11 == 0:
+				odd = append(odd, w)
+			}
+		}
+		for _, name := range all {
+			for _, candidates := range [][]string{all[1:], backwards, even, odd, {"a", "b"}, {"ba", "ab", "aa"}, {"abab"}, nil} {
+				if got, want := Nearest(name, candidates), nearest(name, candidates); got != want {
+					t.Fatalf("%q of %q: %q, by the doc %q", name, candidates, got, want)
+				}
+			}
+		}
+	}
+}
+
+// One to five edits from a name of every length.
+func TestNearestAllowsAThirdOfTheNameAndThreeEdits(t *testing.T) {
+	for length, most := range map[int]int{1: 0, 2: 1, 4: 1, 5: 2, 7: 2, 8: 3, 11: 3, 12: 3, 30: 3, 63: 3} {
+		candidate := strings.Repeat("a", length)
+		for edits := range 6 {
+			if edits > length {
+				break
+			}
+			name := strings.Repeat("b", edits) + candidate[edits:]
+			want := candidate
+			if edits > most {
+				want = ""
+			}
+			assert.Equal(t, want, Nearest(name, []string{candidate}), "%d of %d bytes", edits, length)
+		}
+	}
+}
+
+func TestNearestAtTheGreatestLengths(t *testing.T) {
+	longest := strings.Repeat("k", MaxNameLen)
+	for name, want := range map[string]string{
+		longest:                              longest,
+		longest + "k":                        longest,
+		longest + "kkk":                      longest,
+		longest + "kkkk":                     "",
+		strings.Repeat("\u212A", MaxNameLen): longest, // 189 bytes, which fold
+		strings.Repeat("\u212A", MaxNameLen) + "k":  "", // one more is too long to look at
+		strings.Repeat("\u212A", MaxNameLen)[:3*62]: longest,
+		strings.Repeat("x", 64<<10):                 "",
+	} {
+		assert.Equal(t, want, Nearest(name, []string{longest}), "%d bytes", len(name))
+	}
+	assert.Empty(t, Nearest(longest, []string{longest + "k"}), "a candidate that is too long to be a name")
 }
 
 func TestNearest(t *testing.T) {

@@ -203,7 +203,7 @@ func TestEnabledIsFalseIfEverySpanWouldBeInert(t *testing.T) {
 	assert.True(t, enabled(outer.Tracer("x")))
 }
 
-func TestRootsAreTheGroupsThatWereOffWithNothingAbove(t *testing.T) {
+func TestRootsAreTheGroupsWithNothingAboveTheirSites(t *testing.T) {
 	const server, middleware, job, never = spangate.Mask(1), spangate.Mask(2), spangate.Mask(4), spangate.Mask(8)
 	other := spangate.NewGate(0)
 	f := newFixture(t, 0,
@@ -227,7 +227,7 @@ func TestRootsAreTheGroupsThatWereOffWithNothingAbove(t *testing.T) {
 	assert.Equal(t, [2]spangate.Mask{server | job, 1}, roots(), "a new root begins a trace")
 	f.gate.Store(middleware)
 	assert.True(t, started(f.Group(middleware).Tracer("x")))
-	assert.Equal(t, [2]spangate.Mask{server | job, 1}, roots(), "it was on")
+	assert.Equal(t, [2]spangate.Mask{server | job | middleware, 1}, roots(), "a span that is on begins a trace too")
 	assert.Zero(t, f.Roots(spangate.NewGate(never)))
 	assert.Zero(t, f.Roots(nil))
 	assert.Zero(t, new(otelgate.TracerProvider).Roots(f.gate))

@@ -54,7 +54,7 @@ export async function read(tag) {
 export async function write(method, path, { body, token = '', tag }) {
   const headers = { Accept: 'application/json' };
   if (body) headers['Content-Type'] = 'application/json';
-  if (/[^\x21-\x7e]/.test(token)) throw new Refusal(403, { error: 'The token has a character that no header can carry.' });
+  if (/[^\x21-\x7e]/.test(token)) throw new Refusal(401, { error: 'The token has a character that no header can carry.' });
   if (token) headers.Authorization = `Bearer ${token}`;
   if (tag) headers['If-Match'] = tag;
   return (await send(path, { method, headers, body: body && JSON.stringify(body) })).answer;

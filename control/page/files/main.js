@@ -50,8 +50,8 @@ function announce(change) {
 
 // What goes to it.
 
-const lease = (name, minutes, button) => act(button, () =>
-  write('POST', 'leases', { body: { spec: name, owner: owner.value.trim(), ttl: `${minutes}m`, why: why.value.trim() }, token: token.value.trim() }));
+const lease = (what, minutes, button) => act(button, () =>
+  write('POST', 'leases', { body: { ...what, owner: owner.value.trim(), ttl: `${minutes}m`, why: why.value.trim() }, token: token.value.trim() }));
 
 const release = (l, button) => act(button, async () => {
   try {
@@ -93,7 +93,7 @@ function settle(button) {
 
 function refuse(error, button, again) {
   refused = again;
-  const forbidden = error instanceof Refusal && error.status === 403;
+  const forbidden = error instanceof Refusal && (error.status === 401 || error.status === 403);
   byID('refused').replaceChildren(
     el('p', {}, el('b', {}, 'Nothing was changed: '), error.message),
     ...forbidden ? [el('p', {}, 'If the program wants a token, type it into the field Token and press Enter.')] : [],

@@ -7,8 +7,8 @@ const maxLeases = 100;
 const maxReasons = 4;
 const minutes = [1, 5, 30];
 
-// show shows a state. lease(name, minutes, button) and release(lease, button) are what the
-// buttons do.
+// show shows a state. lease(what, minutes, button), where what is { spec } or { quiet }, and
+// release(lease, button) are what the buttons do.
 export function show(state, { lease, release }) {
   const now = performance.now();
   const view = {
@@ -47,18 +47,29 @@ function summary({ enabled, groups, leases }) {
   return leases.length === 1 ? `${s} · 1 lease` : `${s} · ${leases.length} leases`;
 }
 
-function limits({ deny, ceiling }) {
-  return [deny && `Never on: ${deny}`, ceiling && `Nothing on but: ${ceiling}`].filter(Boolean).join(' · ');
+function limits({ pinned, deny, ceiling, roots, enabled }) {
+  return [
+    pinned && 'Pinned by the program: baseline, leases and limits have no effect',
+    deny && `Never on: ${deny}`,
+    ceiling && `Nothing on but: ${ceiling}`,
+    roots.length > 0 && enabled.length > 0 && `Traces begin in ${roots.join(', ')}, which is off: spans beneath begin a trace each, or none`,
+  ].filter(Boolean).join(' · ');
+}
+
+// does says what a lease does.
+function does({ spec, quiet }) {
+  if (!quiet) return spec || 'nothing';
+  return spec ? `${spec} · quiet ${quiet}` : `quiet ${quiet}`;
 }
 
 function leaseRow(l, release) {
   const withheld = el('p', { class: 'hint' });
   const pending = el('p', { class: 'hint' });
-  const button = el('button', { type: 'button', 'aria-label': `Release ${l.spec} of ${l.owner}`, onclick: () => release(l, button) }, 'Release');
+  const button = el('button', { type: 'button', 'aria-label': `Release ${does(l)} of ${l.owner}`, onclick: () => release(l, button) }, 'Release');
   const actions = el('div', { class: 'do' }, button);
   let end;
   const node = el('li', { class: 'row' },
-    el('div', { class: 'name' }, el('bdi', {}, l.spec || 'nothing')),
+    el('div', { class: 'name' }, el('bdi', {}, does(l))),
     el('div', { class: 'about' }, el('p', {}, ...said(l.owner, l.why)), withheld, pending),
     actions);
   return {
@@ -75,21 +86,21 @@ function leaseRow(l, release) {
 
 let pressed = -Infinity; // when a lease was last asked for
 
-// leaseButtons make a row's buttons to lease name.
-function leaseButtons(name, lease) {
+// leaseButtons make a row's buttons to lease name, or to quiet it.
+function leaseButtons(name, lease, quiet = false) {
   const buttons = minutes.map((m) => {
-    const label = `Lease ${name} for ${m} ${m === 1 ? 'minute' : 'minutes'}`;
+    const label = `${quiet ? 'Quiet' : 'Lease'} ${name} for ${m} ${m === 1 ? 'minute' : 'minutes'}`;
     // The second click of a double one would be a second lease, and of what has moved under
     // the pointer since.
     const onclick = (event) => {
       if (event.timeStamp - pressed < 500) return;
       pressed = event.timeStamp;
-      lease(name, m, button);
+      lease(quiet ? { quiet: name } : { spec: name }, m, button);
     };
     const button = el('button', { type: 'button', 'aria-label': label, onclick }, `${m} min`);
     return button;
   });
-  const node = el('div', { class: 'do' }, ...buttons);
+  const node = el('div', { class: quiet ? 'do quiet' : 'do' }, ...buttons);
   return {
     node,
     show({ state, longest }, possible) {
@@ -136,16 +147,18 @@ function groupRow(g, lease) {
   const mark = states();
   const about = el('div', { class: 'about' });
   const buttons = leaseButtons(g.name, lease);
+  const quiet = leaseButtons(g.name, lease, true);
   const node = el('li', { class: 'row' },
     el('div', { class: 'name' }, mark.word, ' ', el('bdi', {}, g.name)),
     about,
-    buttons.node);
+    el('div', {}, buttons.node, quiet.node));
   return {
     node,
     show(g, view) {
       mark.show(node, g.on ? 'on' : 'off');
       about.replaceChildren(...g.members.map(member), because(g, view));
       buttons.show(view, !g.withheld);
+      quiet.show(view, g.baseline && !g.withheld);
     },
   };
 }
@@ -158,9 +171,13 @@ function member({ namespace, doc }) {
 function because(g, { state, ends, leases }) {
   const why = [];
   if (g.baseline) why.push(['baseline']);
-  for (const id of g.leases.slice(0, maxReasons)) why.push([`lease of ${leases.get(id).owner}, `, countdown(ends.get(id))]);
-  if (g.leases.length > maxReasons) why.push([`${g.leases.length - maxReasons} more leases`]);
-  const asked = why.length > 0;
+  const list = (ids, what, more) => {
+    for (const id of ids.slice(0, maxReasons)) why.push([`${what} ${leases.get(id).owner}, `, countdown(ends.get(id))]);
+    if (ids.length > maxReasons) why.push([`${more}${ids.length - maxReasons} more leases`]);
+  };
+  list(g.quiet, 'quieted by lease of', 'quieted by ');
+  list(g.leases, 'lease of', '');
+  const asked = g.baseline && g.quiet.length === 0 || g.leases.length > 0;
   if (g.withheld && !state.ceiling) why.push(['kept off by the deny list']);
   else if (g.withheld && !state.deny) why.push(['kept off by the ceiling']);
   else if (g.withheld) why.push(['kept off by the deny list or the ceiling']);

@@ -13,21 +13,19 @@ import (
 )
 
 func TestPageWorksWhereverItIsMounted(t *testing.T) {
-	for path, mount := range map[string]func(h func(...control.HandlerOption) http.Handler) http.Handler{
-		"/":     func(h func(...control.HandlerOption) http.Handler) http.Handler { return h() },
-		"/?a=b": func(h func(...control.HandlerOption) http.Handler) http.Handler { return h() },
-		"/a b/c": func(h func(...control.HandlerOption) http.Handler) http.Handler { // without the slash
-			return http.StripPrefix("/a b/c", h())
+	for path, mount := range map[string]func(h http.Handler) http.Handler{
+		"/":     func(h http.Handler) http.Handler { return h },
+		"/?a=b": func(h http.Handler) http.Handler { return h },
+		"/a b/c": func(h http.Handler) http.Handler { // without the slash
+			return http.StripPrefix("/a b/c", h)
 		},
-		"/d/e/": func(h func(...control.HandlerOption) http.Handler) http.Handler {
-			return h(control.Prefix("/d/e"))
+		"/d/e/": func(h http.Handler) http.Handler {
+			return http.StripPrefix("/d/e", h)
 		},
 	} {
 		t.Run(path, func(t *testing.T) {
 			v := prepare(t, anyone)
-			server := httptest.NewServer(mount(func(options ...control.HandlerOption) http.Handler {
-				return control.Handler(v.Controller, append(options, anyone...)...)
-			}))
+			server := httptest.NewServer(mount(control.Handler(v.Controller, anyone...)))
 			t.Cleanup(server.Close)
 			v.URL = server.URL + path
 			v.reload()

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control_test
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/control"
+)
+
+func TestStateTellsWhichRootsAreOff(t *testing.T) {
+	var seen atomic.Uint64 // the groups of Gym that begin traces, as a provider sees them
+	var f *fixture
+	f = newFixture(t, control.Start(baseline("agent")), control.Roots(func(gate *spangate.Gate) spangate.Mask {
+		if gate != &f.gate {
+			return 0
+		}
+		return spangate.Mask(seen.Load())
+	}))
+	f.addDB(t)
+	handler := control.Handler(f.Controller)
+	served := func() []string {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		var state control.State
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &state))
+		return state.Roots
+	}
+	expect := func(roots ...string) {
+		t.Helper()
+		assert.Equal(t, append([]string{}, roots...), f.State().Roots)
+		assert.Equal(t, append([]string{}, roots...), served())
+	}
+	expect()
+	seen.Store(uint64(spangate.BitServer | spangate.BitAgent))
+	expect("server") // agent is on, and no new generation was made
+	require.NoError(t, f.SetBaseline(baseline("agent,server")))
+	expect()
+	require.NoError(t, f.SetBaseline(baseline("")))
+	expect("agent", "server")
+}
+
+func TestStateHasNoRootsUnlessTheProgramTells(t *testing.T) {
+	for _, opts := range [][]control.Option{nil, {control.Roots(nil)}} {
+		f := newFixture(t, opts...)
+		assert.Equal(t, []string{}, f.State().Roots)
+	}
+}
