@@ -5,6 +5,7 @@ package libraries
 import (
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -120,7 +121,7 @@ var remote = trace.NewSpanContext(trace.SpanContextConfig{
 })
 
 // masks yields every mask over the groups of g.
-func masks(g spangate.Mask) func(yield func(spangate.Mask) bool) {
+func masks(g spangate.Mask) iter.Seq[spangate.Mask] {
 	return func(yield func(spangate.Mask) bool) {
 		for m := g; yield(m) && m != 0; {
 			m = (m - 1) & g
