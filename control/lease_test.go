@@ -362,7 +362,7 @@ func TestLeaseThatCanDoNothingIsRefused(t *testing.T) {
 				require.NoError(t, l.Release())
 				continue
 			}
-			if allowPending || !errors.Is(err, spangate.ErrUnknownName) {
+			if allowPending && !errors.Is(err, control.ErrSpec) || !allowPending && !errors.Is(err, spangate.ErrUnknownName) {
 				require.ErrorIs(t, err, control.ErrNoEffect, "%q %q", c.spec, c.quiet)
 			}
 			require.Equal(t, before, f.State().Generation)
