@@ -52,7 +52,7 @@ func TestPythonSplitsAndGoDoesNot(t *testing.T) {
 	c := &catalog{spangate.Gym}
 	lot := spangate.MustParse("server,http_client,rollout,verify,agent,model_call,sandbox")
 	for m := spangate.Mask(0); m <= spangate.PresetAll; m++ {
-		got := c.traces(m)
+		got := c.traces("", m)
 		across := m.HasAny(lot)
 		split := across && !m.HasAll(spangate.CrossProcessSpine)
 		if got.Go.Split || got.Python.Split != split {
@@ -66,7 +66,7 @@ func TestPythonSplitsAndGoDoesNot(t *testing.T) {
 		}
 	}
 	for p := range spangate.Gym.Presets() {
-		assert.False(t, c.traces(p.Mask).Python.Split, p.Name)
+		assert.False(t, c.traces(p.Name, p.Mask).Python.Split, p.Name)
 	}
 }
 
