@@ -113,6 +113,6 @@ func (c *catalog) pythonTraces(text string, m spangate.Mask) pythonTraces {
 }
 
 const (
-	rejected = "rejected: nemo-lens (b85578f) has no exclusions, and that process emits no spans; its newer registry ignores them, and what they take away stays on"
+	rejected = "rejected: nemo-lens (b85578f) has no exclusions, and that process emits no spans; its newer registry keeps them pending, and what they take away stays on"
 	noTraces = "for no spans, set NEMO_GYM_OTEL_TRACES_ENABLED=0"
 )
