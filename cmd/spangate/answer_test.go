@@ -53,7 +53,7 @@ func TestAnswersThatTheEndpointDoesNotGive(t *testing.T) {
 		{"half an answer", 200, "application/json", `{"generation":"a`, exitFailed, "which is not the JSON of the endpoint"},
 		{"what would take the terminal over", 200, ";", "\x1b[2J\u202e", exitFailed, `with no content type that begins "\x1b[2J\u202e"`},
 		{"an error of its own", 500, "application/json", `{"error":"oops"}`, exitFailed, "answers 500 Internal Server Error with application/json"},
-		{"a status that nobody knows", 799, "text/plain", "?", exitFailed, "answers 799 with text/plain"},
+		{"a status that has no name", 799, "text/plain", "?", exitFailed, "answers 799 with text/plain"},
 		{"nothing new, unasked", 304, "", "", exitFailed, "304"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

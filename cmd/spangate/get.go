@@ -128,7 +128,7 @@ func leasesOf(ids []string, owners map[string]string) []string {
 	const most = 3
 	var names []string
 	for _, id := range ids[:min(len(ids), most)] {
-		names = append(names, "lease of "+caret.Short(owners[id]))
+		names = append(names, "lease of "+owners[id])
 	}
 	if more := len(ids) - most; more > 0 {
 		names = append(names, plural(more, "more lease"))
@@ -136,11 +136,17 @@ func leasesOf(ids []string, owners map[string]string) []string {
 	return names
 }
 
-// ownersOf returns the owners of leases by id.
+// ownersOf returns the owners of leases by id, as they are shown beside each group: of one that
+// no process grants a lease to, the beginning, since a lease may be on every group.
 func ownersOf(leases []wire.Lease) map[string]string {
+	const most = 128
 	owners := make(map[string]string)
 	for _, l := range leases {
-		owners[l.ID] = l.Owner
+		owner := l.Owner
+		if len(owner) > most {
+			owner = strings.ToValidUTF8(owner[:most], "") + "…"
+		}
+		owners[l.ID] = caret.Shown(owner)
 	}
 	return owners
 }

@@ -48,9 +48,9 @@ It is a lease too, which spangate extend and spangate release take.
 const leaseHelp = `With --wait the command stays until the lease ends, and ends it on Ctrl-C or SIGTERM. It
 does not renew it. If it is killed, the lease still ends in time.
 
-A lease that can't be shown, since standard output is full or a pipe that is not read, is
-released, and the command fails. If standard output is closed, the lease is shown on
-standard error.`
+A lease that can't be shown, since a disk is full or a pipe is closed, is released, and the
+command fails; if it can't be released, its id is in the message. If standard output is
+closed, the lease is shown on standard error.`
 
 // leasing completes cmd to a command that asks for a lease. Its argument is the spec at field,
 // and does says what the lease does with it.

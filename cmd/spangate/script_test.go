@@ -67,7 +67,7 @@ func TestScripts(t *testing.T) {
 				n, err := strconv.Atoi(args[0])
 				ts.Check(err)
 				if !r.polled(n) {
-					ts.Fatalf("nobody asks")
+					ts.Fatalf("fewer than %d commands ask", n)
 				}
 			}),
 			"library": onProcess(func(ts *testscript.TestScript, r *running, _ []string) {

@@ -51,7 +51,7 @@ A name that is not registered in the process is an error and changes nothing, un
 	t.flags(cmd, "the state")
 	when.flag(cmd)
 	cmd.Flags().BoolVar(&b.AllowPending, "allow-pending", false, "keep names that are not registered until they are")
-	cmd.Flags().StringVar(&b.Who, "who", "", "who asks (default: you); the name that the authoriser knows goes before it")
+	cmd.Flags().StringVar(&b.Who, "who", "", "who asks (default: you); a name that the authoriser gives replaces it")
 	cmd.Flags().StringVar(&b.Why, "why", "", "the reason, which get and the process's log show")
 	cmd.ValidArgsFunction = completeSpec(t.completions)
 	return cmd

@@ -66,8 +66,8 @@ func (c *Client) send(ctx context.Context, r request, into any) (json.RawMessage
 	}
 	err = c.explain(cmp.Or(err, ctx.Err()), on)
 	var unreachable *Unreachable
-	if r.method != http.MethodGet && on != nil && errors.As(err, &unreachable) {
-		unreachable.Err = fmt.Errorf("%w; it may have made the change all the same, which spangate get shows", unreachable.Err)
+	if r.method != http.MethodGet && on != nil && (errors.As(err, &unreachable) || errors.Is(err, context.Canceled)) {
+		err = fmt.Errorf("%w; the change may have been made all the same, which spangate get shows", err)
 	}
 	return nil, err
 }
