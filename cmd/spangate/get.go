@@ -187,9 +187,9 @@ func inSeconds(d time.Duration) string {
 
 // shownList lists texts of the process as they can be shown.
 func shownList(texts []string, nothing string) string {
-	shown := make([]string, 0, len(texts))
-	for _, text := range texts {
-		shown = append(shown, caret.Short(text))
+	shown := slices.Clone(texts)
+	for i := range shown[:min(len(shown), maxListed)] {
+		shown[i] = caret.Short(shown[i])
 	}
 	return list(shown, nothing)
 }
