@@ -26,7 +26,7 @@ import (
 // The memory and the time of the processor that an answer may cost, generously: the race
 // detector takes several times what the command does.
 const (
-	maxMemory = 1 << 30
+	maxMemory = 1536 << 20
 	maxCPU    = 30 * time.Second
 )
 

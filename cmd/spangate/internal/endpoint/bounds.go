@@ -9,7 +9,8 @@ import (
 )
 
 // The bounds on an answer as it is read. The state of a process with 10,000 leases, each on
-// all of 64 groups, stays below them. An answer at them takes about 350 MB of memory to decode and draw.
+// all of 64 groups, stays below them. An answer at them takes about 350 MB of memory to decode
+// and draw.
 const (
 	maxBytes   = 64 << 20 // after decompression
 	maxValues  = 2 << 20  // objects, lists and what stands between their commas
