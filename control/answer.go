@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control/page"
 	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/internal/spec"
 )
 
 // secure sets what every answer has: no cache keeps it, no other site frames or loads it, and
@@ -129,9 +131,13 @@ func (h *handler) answerLease(w http.ResponseWriter, status int, l *lease) {
 	answer(w, status, shownAs)
 }
 
-// fail answers a change that was refused.
+// fail answers and logs a change that was refused. The record has no text that the request or
+// the authoriser chose but the path, since a token could be in it.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, by author, err error) {
 	bad := h.refusal(err)
+	h.c.logRefusal(
+		slog.String("method", spec.Head(r.Method)), slog.String("path", spec.Head(r.URL.Path)), slog.String("from", spec.Head(r.RemoteAddr)),
+		slog.String("who", by.who), slog.Int("status", bad.status), slog.String("code", bad.body.Code), slog.String("field", bad.body.Field))
 	if bad.challenge != "" {
 		w.Header().Set("WWW-Authenticate", bad.challenge)
 	}

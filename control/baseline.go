@@ -111,6 +111,9 @@ func configured(b Baseline) Baseline {
 // not in the midst of it, since to look for suggestions may take a while; a name whose owner
 // leaves in between is pending, as it would be if they left a moment later.
 func (c *Controller) checkSpec(spec string, allowPending bool) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
 	if allowPending {
 		return checkLength(spec)
 	}

@@ -4,6 +4,7 @@ package control
 
 import (
 	"crypto/rand"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -15,25 +16,39 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// Controller decides what is on in a [registry.Registry]: the baseline and the live leases,
-// without what is denied, under the ceiling.
+// Controller decides what is on in a [registry.Registry]: the baseline, without what leases
+// quiet, and what leases add, without what is denied, under the ceiling.
 //
-// Make one with [New]; it must not be copied. Every method may be called from any goroutine,
-// by a logger or callback that the controller is calling as well. Changes are made one after
-// the other, in one order with those of the registry; each gives each gate its new word with
-// one Store, and none if the word stays. When a change returns, every gate shows it, or a
-// later one.
+// Make one with [New]; it must not be copied. The methods of a nil or zero Controller return
+// [ErrNilController]. Every method may be called from any goroutine, and by a logger or
+// callback that the controller is calling. Changes are made one after the other, in one order
+// with those of the registry; each gives each gate its new word with one Store, and none if
+// the word stays. When a change returns, every gate shows it, or a later one.
 //
-// A registry has one controller. Who calls SetSpec or Pin on the registry itself gets what
-// they ask for until the controller's next change, the end of a lease included: then what
-// the controller has is on again. The change log shows both.
+// # The change log
+//
+// Records are logged, and callbacks of [OnChange] called, by a goroutine of the controller, in
+// the order of the changes: no change waits for a log handler or a callback. Up to 4096
+// records wait; those that come then are dropped. A record says where and how many, and
+// [Metrics] counts them. The registry's own records go the same way. A panic of a callback is
+// logged with its stack; a record whose log handler panics is dropped.
+//
+// # Changes past the controller
+//
+// A registry has one controller at a time. A program that calls SetSpec on the registry itself
+// gets that until the controller's next change, the end of a lease included: then the
+// controller's set is on again. A [registry.Registry.Pin] holds until SetSpec is called; the
+// controller's changes are made, and come into force with the next one after that. The change
+// log shows both.
 type Controller struct {
 	registry *registry.Registry
+	control  *registry.Control
 	options  options
 	instance string // tells this controller's generations from those of any other
-	metrics  metrics
-	unsee    func()
+	metrics  *metrics
 	view     atomic.Pointer[view]
+	log      queue
+	refusals refusals
 	done     chan struct{} // closed by Close
 
 	// What follows is guarded by the registry's lock: it is touched in update and see alone,
@@ -45,30 +60,31 @@ type Controller struct {
 	quiets    counts      // of what leases quiet
 	leasesLen int         // the sum of their len
 	timer     *time.Timer // runs expire at the end of the first lease; nil before there is one
-	cause     *cause      // of the change that is being made
-	closed    bool
 }
 
-// wanted is what the controller has been asked for. It is an immutable value: a change makes
-// another one of it.
+// wanted is the intent of a controller. It is an immutable value: a change replaces it.
 type wanted struct {
 	baseline, startup Baseline
 	deny, ceiling     string
 	leases            leases
 }
 
-// author is who asks for a change, and on what condition.
+// author is the party that asks for a change, and its condition.
 type author struct {
 	who   string
 	match func(generation string) bool // nil for any
 }
 
+// startDelay is how long after New the change log begins, unless a change is made with the
+// controller before.
+const startDelay = 100 * time.Millisecond
+
 // New returns a controller that decides what is on in r from now on, beginning with the
-// baseline of [Start] and no lease. A spec or pin that was set on r before is replaced. New
-// does not notice another controller of r: there must be none.
+// baseline of [Start] and no lease. A spec that was set on r before is replaced; a pin holds.
 //
-// The error is an [*Error] for [ErrNilRegistry] or [ErrOption], a [*spangate.ParseError] for
-// a spec that is too long, or one of the meter provider's.
+// The error is an [*Error] for [ErrNilRegistry], for [ErrOption], or for [ErrControlled] if r
+// has a controller that has not been closed; a [*spangate.ParseError] for a spec that is too
+// long, or one of the meter provider's. Nothing is changed then.
 func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 	if r == nil {
 		return nil, &Error{Op: "new", Err: because(ErrNilRegistry, "pass the one that the libraries register with, as registry.Default()")}
@@ -91,40 +107,68 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 		specs:    make(counts),
 		quiets:   make(counts),
 	}
+	c.log.report, c.log.held = c.missed, true
 	now := r.State()
 	c.view.Store(&view{state: now, enabled: now.Enabled()})
+	c.control, err = r.Control(c.see, func(report func()) { c.log.put(func() { c.report(report) }) })
+	if err != nil {
+		return nil, &Error{Op: "new", Err: because(ErrControlled, "use that controller, or close it first")}
+	}
 	if err := c.metrics.observe(c); err != nil {
+		_ = c.control.Release(nil)
 		return nil, err
 	}
-	c.unsee = r.Observe(c.see)
-	return c, c.update(author{}, func(time.Time) (cause, error) {
+	err = c.control.Update(c.next(author{}, func(time.Time) (cause, error) {
 		c.wanted = wanted{baseline: o.start, startup: o.start, deny: o.deny, ceiling: o.ceiling}
 		return cause{wire.KindBaseline, o.start.Who, o.start.Why}, nil
-	})
+	}))
+	time.AfterFunc(startDelay, c.log.begin)
+	return c, err
 }
 
 // update makes one change. change checks what is asked for, and if nothing is wrong with it
 // makes it in the fields of c; if it returns an error it has changed nothing.
 func (c *Controller) update(by author, change func(at time.Time) (cause, error)) error {
-	return c.registry.Update(func(now registry.State) (registry.Plan, error) {
-		if c.closed {
-			return registry.Plan{}, &Error{Op: "change", Err: because(ErrClosed, "make another controller")}
-		}
+	if err := c.usable(); err != nil {
+		return err
+	}
+	c.log.begin()
+	return c.open(c.control.Update(c.next(by, change)))
+}
+
+// next returns the function that makes a change with the registry's lock held.
+func (c *Controller) next(by author, change func(at time.Time) (cause, error)) func(registry.State) (registry.Plan, any, error) {
+	return func(now registry.State) (registry.Plan, any, error) {
 		if by.match != nil && !by.match(c.tag(now.Generation())) {
-			return registry.Plan{}, errStale
+			return registry.Plan{}, nil, errStale
 		}
 		at := time.Now()
 		why, err := change(at)
 		c.arm(at)
 		if err != nil {
-			return registry.Plan{}, err
+			return registry.Plan{}, nil, err
 		}
-		c.cause = &why
-		return c.plan(), nil
-	})
+		return c.plan(), why, nil
+	}
 }
 
-// plan returns what is wanted in the registry's terms.
+// open returns err, or an error for ErrClosed if err says that c is closed.
+func (c *Controller) open(err error) error {
+	if errors.Is(err, registry.ErrReleased) {
+		return &Error{Op: "change", Err: because(ErrClosed, "make another controller")}
+	}
+	return err
+}
+
+// usable returns an error for a nil or zero controller.
+func (c *Controller) usable() error {
+	if c == nil || c.control == nil {
+		return &Error{Op: "change", Err: because(ErrNilController, "make one with control.New")}
+	}
+	return nil
+}
+
+// plan returns the plan for the registry.
 func (c *Controller) plan() registry.Plan {
 	return registry.Plan{
 		Baseline: c.wanted.baseline.Spec,
@@ -144,20 +188,34 @@ func (c *Controller) tag(generation uint64) string {
 // generation returns the one that State shows.
 func (c *Controller) generation() string { return c.tag(c.view.Load().state.Generation()) }
 
-// Close ends every lease, so that the baseline is on, and every [FileWatch] of c. c changes
-// nothing from then on: its changes are refused with [ErrClosed], its State stays as it is,
-// and the registry keeps the baseline until somebody sets something else. Close waits for
-// nobody, so that a callback may call it. To close again does nothing.
+// closeDelay is how long Close waits for the change log.
+const closeDelay = 100 * time.Millisecond
+
+// Close ends every lease, so that the baseline is on, and every [FileWatch] of c, and frees
+// the registry, which keeps the baseline until something else is set and can have another
+// controller. From then on changes of c are refused with [ErrClosed], and its State stays as
+// it is. To close again makes no change.
+//
+// Close waits until the change log has told everything, the closing included, but not longer
+// than a tenth of a second; it may so be called by a callback, for which it can not wait. What
+// has not been told by then is told afterwards, by the goroutine of the change log, which ends
+// with the last record; a callback that never returns is the only thing that keeps it. The
+// error is one of the meter provider's, or an [*Error] for [ErrNilController].
 func (c *Controller) Close() error {
-	err := c.update(author{}, func(time.Time) (cause, error) {
+	if err := c.usable(); err != nil {
+		return err
+	}
+	err := c.control.Release(c.next(author{}, func(time.Time) (cause, error) {
 		c.drop(c.wanted.leases...)
-		c.closed = true
 		close(c.done)
 		return cause{wire.KindClose, program, "the controller was closed"}, nil
-	})
-	if err != nil { // it is closed already
-		return nil
+	}))
+	if err == nil {
+		err = c.metrics.unregister()
+	} else { // it was closed before
+		err = nil
 	}
-	c.unsee()
-	return c.metrics.unregister()
+	c.log.begin()
+	c.log.wait(closeDelay)
+	return err
 }

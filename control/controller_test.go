@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -180,10 +181,43 @@ func TestRegistrySetPastTheControllerHoldsUntilItsNextChange(t *testing.T) {
 	l, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: "step", TTL: time.Hour})
 	require.NoError(t, err)
 	require.Equal(t, "job,step", f.on())
-	require.NoError(t, f.registry.Pin())
+	f.registry.SetSpec("")
 	require.Empty(t, f.on())
 	require.NoError(t, l.Release())
 	require.Equal(t, "job", f.on())
+}
+
+func TestPinOfTheRegistryHoldsAgainstTheController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, control.Start(baseline("job")))
+		require.NoError(t, f.registry.Pin("sandbox"))
+		require.Equal(t, "sandbox", f.on())
+		f.lease(t, "me", "all", time.Minute)
+		require.NoError(t, f.SetBaseline(baseline("step")))
+		require.NoError(t, f.SetLimits(control.Limits{Deny: "sandbox"}))
+		require.Equal(t, "sandbox", f.on())
+		for _, change := range f.changes.take() {
+			require.Equal(t, []string{"sandbox"}, change.New)
+		}
+		s := f.State()
+		require.Equal(t, "step", s.Spec, "the intent")
+		require.Equal(t, []string{"sandbox"}, s.Enabled, "what is on")
+		require.True(t, f.registry.State().Pinned())
+
+		sleep(time.Minute)
+		require.Equal(t, wire.KindExpiry, f.changes.one(t).Kind)
+		require.Equal(t, "sandbox", f.on())
+		require.NoError(t, f.Controller.Close())
+		c, err := control.New(f.registry, control.Start(baseline("all")))
+		require.NoError(t, err)
+		require.Equal(t, "sandbox", f.on(), "another controller neither")
+
+		f.registry.SetSpec("verify")
+		require.Equal(t, "verify", f.on())
+		require.NoError(t, c.SetLimits(control.Limits{Ceiling: "agent"}))
+		require.Equal(t, "agent", f.on())
+		require.NoError(t, c.Close())
+	})
 }
 
 func TestNamespacesThatComeAndGoAreChangesToo(t *testing.T) {
@@ -197,7 +231,7 @@ func TestNamespacesThatComeAndGoAreChangesToo(t *testing.T) {
 	require.Equal(t, mydb.All(), gate.Load())
 
 	require.NoError(t, f.registry.Register(mydb, gate, registry.Override()))
-	require.Equal(t, "a namespace was replaced", f.changes.one(t).Why)
+	require.Equal(t, "mydb replaced", f.changes.one(t).Why)
 	require.NoError(t, f.registry.Unregister("mydb"))
 	require.Equal(t, "mydb unregistered", f.changes.one(t).Why)
 	require.Zero(t, gate.Load())

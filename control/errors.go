@@ -8,13 +8,18 @@ import (
 	"strconv"
 
 	"github.com/spangate/spangate/internal/spec"
+	"github.com/spangate/spangate/registry"
 )
 
 // The reasons for which a change is refused. A spec that is refused is a
 // [*spangate.ParseError], which has the names that are not registered.
 var (
 	// ErrNilRegistry is a nil registry.
-	ErrNilRegistry = errors.New("nil registry")
+	ErrNilRegistry = registry.ErrNilRegistry
+	// ErrNilController is a nil controller, or one that was not made by [New].
+	ErrNilController = errors.New("nil controller")
+	// ErrControlled is a second controller of one registry.
+	ErrControlled = registry.ErrControlled
 	// ErrClosed is a change to a controller that has been closed.
 	ErrClosed = errors.New("closed")
 	// ErrOwner is an owner, or a name of who asks, that is empty or invisible where it must not

@@ -12,8 +12,8 @@ import (
 // errNothing is an expiry with nothing to expire.
 var errNothing = errors.New("nothing has ended")
 
-// arm has expire run when the first lease ends. There is one timer, however many leases
-// there are, and none runs while there is no lease.
+// arm sets the timer that calls expire when the first lease ends. There is one timer, however
+// many leases there are, and none runs while there is no lease.
 func (c *Controller) arm(at time.Time) {
 	if len(c.wanted.leases) == 0 {
 		if c.timer != nil {

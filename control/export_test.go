@@ -2,8 +2,38 @@
 
 package control
 
-import "time"
+import (
+	"log/slog"
+	"time"
+)
 
 // Settle puts d in place of the time for which a watched file must stay as it is. With a very
 // short one or a very long one, no test depends on how fast the machine is.
 func Settle(d time.Duration) Option { return func(o *options) { o.settle = d } }
+
+// Told lets the change log begin, waits at most d until it has told everything, and reports
+// whether it has.
+func Told(c *Controller, d time.Duration) bool {
+	c.log.begin()
+	return c.log.wait(d)
+}
+
+// WithLock calls fn with the lock of changes held.
+func WithLock(c *Controller, fn func()) {
+	_ = c.update(author{}, func(time.Time) (cause, error) { fn(); return cause{}, errNothing })
+}
+
+// LogRefusal is how the endpoint logs a refusal.
+func LogRefusal(c *Controller, attrs ...slog.Attr) { c.logRefusal(attrs...) }
+
+// Dropped returns how many records of the change log were dropped.
+func Dropped(c *Controller) int64 { return c.log.dropped.Load() }
+
+const (
+	MaxQueued   = maxQueued
+	MaxRefusals = maxRefusals
+	MaxChanges  = maxChanges
+)
+
+// Put queues fn in the change log.
+func Put(c *Controller, fn func()) { c.log.put(fn) }

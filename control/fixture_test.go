@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -49,6 +50,10 @@ func newFixture(t testing.TB, opts ...control.Option) *fixture {
 	c, err := control.New(f.registry, append([]control.Option{control.OnChange(f.changes.add)}, opts...)...)
 	require.NoError(t, err)
 	f.Controller = c
+	f.changes.told = func() {
+		t.Helper()
+		require.True(t, control.Told(c, 10*time.Second), "the change log is stuck")
+	}
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	f.changes.take()
 	return f
@@ -65,8 +70,9 @@ func (f *fixture) addDB(t testing.TB) *spangate.Gate {
 	return gate
 }
 
-// changes keeps the changes that it is told of.
+// changes keeps the changes that a callback is called with.
 type changes struct {
+	told func() // waits for the change log
 	mu   sync.Mutex
 	list []control.Change
 }
@@ -77,8 +83,9 @@ func (c *changes) add(change control.Change) {
 	c.list = append(c.list, change)
 }
 
-// take returns what came since the last take.
+// take returns the changes made since the last take. A callback must not call it.
 func (c *changes) take() []control.Change {
+	c.told()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	list := c.list
@@ -86,7 +93,7 @@ func (c *changes) take() []control.Change {
 	return list
 }
 
-// one returns the one change that came since the last take.
+// one returns the one change made since the last take.
 func (c *changes) one(t testing.TB) control.Change {
 	t.Helper()
 	list := c.take()

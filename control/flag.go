@@ -44,7 +44,7 @@ type controllerFlag struct{ c *Controller }
 
 // String is asked of the zero value too, by package flag.
 func (f controllerFlag) String() string {
-	if f.c == nil {
+	if f.c.usable() != nil {
 		return ""
 	}
 	return f.c.view.Load().wanted.baseline.Spec

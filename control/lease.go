@@ -202,6 +202,9 @@ func (l Lease) Release() error {
 var errZeroLease = &Error{Op: "lease", Err: because(ErrNoLease, "this is the zero Lease; get one from Controller.Lease")}
 
 func (c *Controller) checkTTL(ttl time.Duration) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
 	if ttl <= 0 || ttl > c.options.maxTTL {
 		return &Error{Op: "lease", Input: ttl.String(), Err: because(ErrTTL, "more than 0 and at most %v", c.options.maxTTL)}
 	}

@@ -5,6 +5,7 @@ package control
 import (
 	"cmp"
 	"log/slog"
+	"reflect"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -18,7 +19,7 @@ const (
 	DefaultMaxTTL    = 24 * time.Hour
 )
 
-// Option is an option of [New].
+// Option is an option of [New]. A nil one has no effect.
 type Option func(*options)
 
 type options struct {
@@ -32,13 +33,15 @@ type options struct {
 	settle        time.Duration
 }
 
-// program is who changes something that nobody else is named for.
+// program is the who of a change for which no other is named.
 const program = "program"
 
 func newOptions(opts []Option) (options, error) {
 	o := options{maxLeases: DefaultMaxLeases, maxTTL: DefaultMaxTTL, settle: settleTime}
 	for _, opt := range opts {
-		opt(&o)
+		if opt != nil {
+			opt(&o)
+		}
 	}
 	fail := func(format string, args ...any) (options, error) {
 		return options{}, &Error{Op: "new", Err: because(ErrOption, format, args...)}
@@ -49,43 +52,62 @@ func newOptions(opts []Option) (options, error) {
 	case o.maxTTL <= 0:
 		return fail("MaxTTL(%v); more than 0", o.maxTTL)
 	}
+	if v := reflect.ValueOf(o.meters); v.Kind() == reflect.Pointer && v.IsNil() {
+		return fail("Metrics of a nil %T; leave the option out", o.meters)
+	}
 	o.start = configured(o.start)
 	return o, cmp.Or(checkNames(o.start.Who, o.start.Why), checkLength(o.start.Spec), checkLength(o.deny), checkLength(o.ceiling))
 }
 
 // Start makes b the baseline to begin with, and the one that [Controller.ResetBaseline] goes
-// back to. It is configuration: names that nobody has registered are kept until somebody
-// does. Without it nothing is on to begin with.
+// back to. It is configuration: names that are not registered are kept until they are. Without
+// it nothing is on to begin with.
 func Start(b Baseline) Option { return func(o *options) { o.start = b } }
 
-// Deny keeps what spec selects off, whoever asks for it. Names that nobody has registered
-// are kept, and stay off when somebody does.
+// Deny keeps off what spec selects, whatever the baseline and leases select. Names that are
+// not registered are kept, and stay off when they are.
 func Deny(spec string) Option { return func(o *options) { o.deny = spec } }
 
-// Ceiling lets nothing be on but what spec selects. A blank one is no ceiling.
+// Ceiling keeps off everything but what spec selects. A blank one is no ceiling.
 func Ceiling(spec string) Option { return func(o *options) { o.ceiling = nonBlank(spec) } }
 
-// MaxLeases lets there be n leases at once, instead of [DefaultMaxLeases].
+// MaxLeases sets how many leases there can be at once, at least 1. Without it there can be
+// [DefaultMaxLeases].
 func MaxLeases(n int) Option { return func(o *options) { o.maxLeases = n } }
 
-// MaxTTL lets leases live for d at most, instead of [DefaultMaxTTL].
+// MaxTTL sets the longest time to live of a lease, more than 0. Without it that is
+// [DefaultMaxTTL].
 func MaxTTL(d time.Duration) Option { return func(o *options) { o.maxTTL = d } }
 
 // Logger makes the controller log to l. Without it, and where l is nil, it logs to what
-// [slog.Default] is at the time.
+// [slog.Default] is at the time. The handler is called by the goroutine of the change log; the
+// time of a record is that of the change.
 func Logger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
-// OnChange has fn called after every change, in the order of the changes and one call at a
-// time, with no lock held: fn may call the controller. It delays whoever made the change.
+// OnChange calls fn after every change, in the order of the changes and one call at a time,
+// from the goroutine of the change log: fn may call the controller, and delays no change. A
+// nil fn has no effect.
+//
+// The first call comes after [New] has returned: with the first change that is made with the
+// controller, or a tenth of a second later if there is none. While fn is slow, changes wait
+// for it, up to 4096; those that come then are not told. A panic in fn is logged. A call that
+// has begun, or is waiting, is not undone by [Controller.Close].
 func OnChange(fn func(Change)) Option {
-	return func(o *options) { o.onChange = append(o.onChange, fn) }
+	return func(o *options) {
+		if fn != nil {
+			o.onChange = append(o.onChange, fn)
+		}
+	}
 }
 
 // Metrics makes the controller report to p, until it is closed:
 //
-//	spangate.group.on   gauge     1 if the group is on, 0 if it is off; attribute spangate.group
-//	spangate.leases     gauge     live leases
-//	spangate.changes    counter   changes; attribute spangate.change.kind
+//	spangate.group.on          gauge     1 if the group is on, 0 if it is off; attribute spangate.group
+//	spangate.leases            gauge     live leases
+//	spangate.changes           counter   changes; attribute spangate.change.kind
+//	spangate.changes.dropped   counter   records of the change log that were dropped
+//
+// A nil p has no effect; one that holds a nil pointer is [ErrOption].
 func Metrics(p metric.MeterProvider) Option { return func(o *options) { o.meters = p } }
 
 // nonBlank returns s, or "" if it is nothing but space.

@@ -53,6 +53,7 @@ func (c *Controller) show(v *view) State {
 		Baseline:   v.wanted.baseline,
 		Startup:    v.wanted.startup,
 		Generation: c.tag(v.state.Generation()),
+		Pinned:     v.state.Pinned(),
 		Deny:       v.wanted.deny,
 		Ceiling:    v.wanted.ceiling,
 		Enabled:    append([]string{}, v.enabled...),
@@ -178,7 +179,7 @@ func (sel *selector) lease(l *lease) wire.Lease {
 	shownAs := wire.Lease{
 		ID: l.id, Owner: l.owner, Spec: l.spec, Quiet: l.quiet, AllowPending: l.allowPending, Why: l.why,
 		Groups: slices.Clone(adds.groups), Quieted: slices.Clone(quiets.groups), Withheld: []string{},
-		Pending: slices.Concat([]string{}, adds.pending, quiets.pending),
+		Pending: append(append([]string{}, adds.pending...), quiets.pending...),
 		Start:   shown(l.start), End: shown(l.end),
 	}
 	slices.Sort(shownAs.Pending)

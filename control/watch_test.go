@@ -355,6 +355,7 @@ func TestCallbackMayCloseTheWatch(t *testing.T) {
 		default:
 		}
 	}))
+	w.changes.take()
 	close(ready)
 	w.write(t, "sandbox\n")
 	require.Eventually(t, closed.Load, time.Minute, time.Millisecond)

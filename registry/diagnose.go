@@ -3,6 +3,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -12,31 +13,59 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// reports is what a registry has to say and what it has said. It is guarded by the
-// registry's mutex. The zero value is ready to use.
+// reports holds the records that a registry has to log, and remembers which it has logged. It
+// is guarded by the registry's mutex. The zero value is ready to use.
 type reports struct {
-	queue   []func(*slog.Logger) // what is to be said, in the order of the changes
-	logging bool                 // somebody is working through the queue
+	queue   []func(*slog.Logger) // in the order of the changes; at most maxQueued
+	dropped int                  // records that found the queue full, since that was last reported
+	logging bool                 // a goroutine is working through the queue
 
-	// What has been said of the registered names, and of what is wanted. The latter is
-	// forgotten when something else is wanted: who asks for the same again after that
-	// wants to hear the same again.
+	// What has been reported of the registered names, and of the intent. The latter is
+	// forgotten when the intent changes: a caller that asks for the same names again after
+	// other ones gets the same report again.
 	ofNames, ofIntent said
 }
 
+// maxQueued is how many records may wait for a logger that is slow or blocked.
+const maxQueued = 1024
+
 func (r *reports) newIntent() { r.ofIntent = said{} }
 
-// say queues a record unless one of the same message and key has been queued before. What
-// costs time to find out is left to attrs, which runs when no lock is held.
+// say queues a record unless one of the same message and key has been queued before. attrs
+// runs when no lock is held, so what costs time belongs there.
 func (r *reports) say(before *said, message string, attrs func() []slog.Attr, key ...[]string) {
+	if len(r.queue) >= maxQueued {
+		r.dropped++
+		return
+	}
 	if !before.first(message, key) {
 		return
 	}
-	r.queue = append(r.queue, func(logger *slog.Logger) {
+	r.queue = append(r.queue, warning(message, attrs))
+}
+
+func warning(message string, attrs func() []slog.Attr) func(*slog.Logger) {
+	return func(logger *slog.Logger) {
 		if ctx := context.Background(); logger.Enabled(ctx, slog.LevelWarn) {
 			logger.LogAttrs(ctx, slog.LevelWarn, message, attrs()...)
 		}
-	})
+	}
+}
+
+// take removes the first record from the queue. Records that were dropped are reported before
+// those that were not.
+func (r *reports) take() (next func(*slog.Logger), ok bool) {
+	if n := r.dropped; n > 0 {
+		r.dropped = 0
+		return warning("spangate: the logger is slow, so records of the registry were dropped",
+			func() []slog.Attr { return []slog.Attr{slog.Int("dropped", n)} }), true
+	}
+	if len(r.queue) == 0 {
+		return nil, false
+	}
+	next = r.queue[0]
+	r.queue = slices.Delete(r.queue, 0, 1)
+	return next, true
 }
 
 // shared reports names of m that v has too. Presets of one name are meant to be joined, and
@@ -64,14 +93,14 @@ func (r *reports) shared(m *member, v *vocabulary) {
 			owners = append(owners, other.namespace)
 		}
 	}
-	r.say(&r.ofNames, "spangate: other namespaces have these names too, and a spec turns them on together; rename them, or register with Override if that is meant",
+	r.say(&r.ofNames, "spangate: other namespaces have these names too, and a spec turns them on together; rename them, or register with Override if that is intended",
 		func() []slog.Attr {
 			return []slog.Attr{slog.String("namespace", m.namespace), slog.Any("shared", some(names)), slog.Any("with", some(owners))}
 		},
 		[]string{m.namespace}, names, owners)
 }
 
-// change reports what is amiss in g, which follows old.
+// change reports what is wrong in g, which follows old.
 func (r *reports) change(old, g *generation) {
 	if g.vocabulary != old.vocabulary {
 		for _, m := range g.vocabulary.members {
@@ -83,7 +112,7 @@ func (r *reports) change(old, g *generation) {
 	r.intent(g)
 }
 
-// preset reports members of p, which is m's, that nobody has.
+// preset reports members of p, which is m's, that are not registered.
 func (r *reports) preset(v *vocabulary, m *member, p preset) {
 	var missing []string
 	for _, name := range p.members {
@@ -94,7 +123,7 @@ func (r *reports) preset(v *vocabulary, m *member, p preset) {
 	if missing == nil {
 		return
 	}
-	r.say(&r.ofNames, "spangate: nobody has registered these groups of a preset; they are ignored until somebody does",
+	r.say(&r.ofNames, "spangate: groups of a preset are not registered; they are ignored until they are",
 		func() []slog.Attr {
 			attrs := []slog.Attr{slog.String("namespace", m.namespace), slog.String("preset", p.name)}
 			return append(attrs, v.explain("missing", missing, v.names)...)
@@ -102,26 +131,23 @@ func (r *reports) preset(v *vocabulary, m *member, p preset) {
 		[]string{m.namespace, p.name}, missing)
 }
 
-// intent reports what keeps what is wanted in g from being on.
+// intent reports the names of the intent of g that are not registered. A spec that selects
+// nothing is no reason to warn if all its names are: it may be meant.
 func (r *reports) intent(g *generation) {
 	v, in := g.vocabulary, g.intent
-	nothing := g.enabled.None() && !in.wantsNothing()
-	if len(g.pending) == 0 && !nothing {
-		return
-	}
 	var message string
 	_, tooLong := in.(*longIntent)
 	switch {
 	case tooLong:
 		message = fmt.Sprintf("spangate: the spec is longer than %d bytes and is not read; everything is off", spec.MaxLen)
-	case len(v.members) == 0:
-		message = "spangate: nothing is registered, so nothing is on; what is asked for is kept, and takes effect as namespaces register"
+	case len(v.members) == 0 && !in.wantsNothing():
+		message = "spangate: nothing is registered, so nothing is on; the names are kept, and take effect as namespaces register"
 	case len(g.pending) == 0:
-		message = "spangate: what is asked for turns nothing on"
-	case nothing:
-		message = "spangate: nobody has registered these names, so nothing is on; they are kept, and take effect when somebody does"
+		return
+	case g.enabled.None():
+		message = "spangate: these names are not registered, and nothing is on; they are kept, and take effect when they are registered"
 	default:
-		message = "spangate: nobody has registered these names; they are kept, and take effect when somebody does"
+		message = "spangate: these names are not registered; they are kept, and take effect when they are"
 	}
 	r.say(&r.ofIntent, message, func() []slog.Attr {
 		candidates := v.names
@@ -132,8 +158,8 @@ func (r *reports) intent(g *generation) {
 	}, g.pending)
 }
 
-// explain returns the attrs of a record about names that nobody has: the names, the nearest
-// candidates, and what is registered.
+// explain returns the attrs of a record about names that are not registered: the names, the
+// nearest candidates, and what is registered.
 func (v *vocabulary) explain(key string, names, candidates []string) []slog.Attr {
 	nearest := make(map[string]string)
 	for _, name := range names[:min(len(names), maxListed)] {
@@ -149,9 +175,23 @@ func (v *vocabulary) explain(key string, names, candidates []string) []slog.Attr
 		slog.Any("namespaces", some(v.namespaces())), slog.Any("presets", some(v.presetNames())), slog.Any("groups", some(v.names))))
 }
 
-// log logs what is queued, holding no lock meanwhile. One goroutine at a time does, so that
-// records come in the order of the changes, and a logger that changes the registry has its
-// own reports logged after the one that it is busy with.
+// hand hands the queued records to post, if it is not nil. The lock is held.
+func (r *Registry) hand(post func(report func())) {
+	if post == nil {
+		return
+	}
+	for {
+		record, ok := r.reports.take()
+		if !ok {
+			return
+		}
+		post(func() { record(cmp.Or(r.logger, slog.Default())) })
+	}
+}
+
+// log logs what is queued, with no lock held. One goroutine at a time does, so that records
+// come in the order of the changes; a logger that changes the registry has its own records
+// logged after the one that it is called with.
 func (r *Registry) log() {
 	for r.logNext() {
 	}
@@ -167,35 +207,30 @@ func (r *Registry) logNext() bool {
 		defer r.mu.Unlock()
 		r.reports.logging = false
 	}()
-	logger := r.logger
-	if logger == nil {
-		logger = slog.Default()
-	}
-	next(logger)
+	next(cmp.Or(r.logger, slog.Default()))
 	return true
 }
 
-// takeReport takes the first report from the queue, unless there is none or somebody else
-// is logging, who will see to it.
+// takeReport takes the first report from the queue. It reports false if there is none, or if
+// another goroutine is logging, which will take it.
 func (r *Registry) takeReport() (func(*slog.Logger), bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.reports.logging || len(r.reports.queue) == 0 {
+	if r.reports.logging {
 		return nil, false
 	}
-	r.reports.logging = true
-	next := r.reports.queue[0]
-	r.reports.queue = slices.Delete(r.reports.queue, 0, 1)
-	return next, true
+	next, ok := r.reports.take()
+	r.reports.logging = ok
+	return next, ok
 }
 
-// said remembers what has been said. The zero value remembers nothing.
+// said remembers which records have been queued. The zero value remembers nothing.
 type said struct {
 	seed maphash.Seed
 	keys map[uint64]struct{} // hashes, since a pending name may be as long as a spec
 }
 
-// maxSaid is how much is remembered. Who says more hears some of it again, rather than have
+// maxSaid is how much is remembered. Beyond it some records are logged again, rather than have
 // the memory grow for as long as the process lives.
 const maxSaid = 1024
 
@@ -206,7 +241,7 @@ func (s *said) first(message string, key [][]string) bool {
 	}
 	var h maphash.Hash
 	h.SetSeed(s.seed)
-	fmt.Fprintf(&h, "%q %q", message, key) // quoted, since a name that nobody has may hold anything
+	fmt.Fprintf(&h, "%q %q", message, key) // quoted, since a name that is not registered may hold anything
 	n := len(s.keys)
 	s.keys[h.Sum64()] = struct{}{}
 	return len(s.keys) > n

@@ -101,14 +101,14 @@ func TestUnknownNameIsReportedWithWhatIsRegisteredAndNear(t *testing.T) {
 		"registered.namespaces": []string{"mylib", "other"},
 		"registered.presets":    []string{"all", "default"},
 		"registered.groups":     []string{"query", "rollout", "tx"},
-	}, rec.one(t, "take effect when somebody does"))
+	}, rec.one(t, "take effect when they are"))
 }
 
 func TestSameWarningIsNotRepeated(t *testing.T) {
 	r, rec := recorded()
 	mylib(t).add(t, r)
 	r.SetSpec("tx,nope")
-	rec.one(t, "nobody has registered these names")
+	rec.one(t, "these names are not registered")
 
 	r.SetSpec("tx,nope")
 	r.Resolve("nope")
@@ -140,12 +140,12 @@ func TestChangedWarningIsNotSwallowed(t *testing.T) {
 	require.Equal(t, "query,nope", rec.one(t, "")["spec"], "another spec with the same name")
 
 	require.NoError(t, r.Unregister("mylib"))
-	require.Equal(t, []string{"nope", "query"}, rec.one(t, "so nothing is on")["pending"], "more is missing")
+	require.Equal(t, []string{"nope", "query"}, rec.one(t, "and nothing is on")["pending"], "more is missing")
 
 	r.SetSpec("late")
 	rec.none(t)
 	r.SetSpec("query,nope")
-	rec.one(t, "so nothing is on") // who asks again after something else hears it again
+	rec.one(t, "and nothing is on") // who asks again after something else hears it again
 	r.SetSpec("query,nope")
 	rec.none(t)
 }
@@ -169,7 +169,7 @@ func TestEmptyRegistrySaysSo(t *testing.T) {
 	require.Equal(t, []string{"tx"}, rec.one(t, "nothing is registered")["pin"])
 }
 
-func TestNothingOnIsReportedUnlessAskedFor(t *testing.T) {
+func TestNothingOnIsNotReportedIfEveryNameResolves(t *testing.T) {
 	r, rec := recorded()
 	for _, asked := range []string{"", " , ", "-all"} {
 		r.SetSpec(asked)
@@ -186,24 +186,26 @@ func TestNothingOnIsReportedUnlessAskedFor(t *testing.T) {
 
 	for _, spec := range []string{"tx,-tx", "quiet", "-tx", "all,-tx"} {
 		r.SetSpec(spec)
-		require.Equal(t, spec, rec.one(t, "turns nothing on")["spec"])
+		rec.none(t) // every name resolves, so it may be meant
 	}
+	plan(t, r, registry.Plan{Baseline: "tx", Quiet: []string{"all"}, Deny: "tx", Ceiling: "-all"})
+	rec.none(t)
 	r.SetSpec("nope,-all")
-	require.Equal(t, []string{"nope"}, rec.one(t, "take effect when somebody does")["pending"])
+	require.Equal(t, []string{"nope"}, rec.one(t, "and nothing is on")["pending"])
 }
 
 func TestPinnedGroupThatNobodyHasIsReported(t *testing.T) {
 	r, rec := recorded()
 	mylib(t).add(t, r)
 	require.NoError(t, r.Pin("txx", "query", "default"))
-	attrs := rec.one(t, "take effect when somebody does")
+	attrs := rec.one(t, "take effect when they are")
 	require.Equal(t, []string{"default", "query", "txx"}, attrs["pin"])
 	require.Equal(t, []string{"default", "txx"}, attrs["pending"])
 	require.Equal(t, map[string]string{"txx": "tx"}, attrs["nearest"], "default is a preset, and no group is near")
 	require.NoError(t, r.Pin("query", "txx", "DEFAULT"))
 	rec.none(t)
 	require.NoError(t, r.Pin("txx"))
-	rec.one(t, "so nothing is on")
+	rec.one(t, "and nothing is on")
 }
 
 func TestSharedNamesAreReportedUnlessOverride(t *testing.T) {
@@ -336,14 +338,14 @@ func TestLoggerMayCallTheRegistry(t *testing.T) {
 	r.SetSpec("nope")
 	var messages []string
 	for _, record := range rec.take() {
-		messages = append(messages, record.message[:len("spangate: nobody has")])
+		messages = append(messages, record.message[:len("spangate: these name")])
 	}
 	require.Equal(t, []string{
 		"spangate: nothing is ", // SetSpec("nope"); 1 registers both
-		"spangate: nobody has",  // nope, with mylib; 2 sets another spec
+		"spangate: these name",  // nope, with mylib; 2 sets another spec
 		"spangate: other name",  // late shares tx; 3 pins
-		"spangate: nobody has",  // tx,other
-		"spangate: nobody has",  // the pin of soon, which has left
+		"spangate: these name",  // tx,other
+		"spangate: these name",  // the pin of soon, which has left
 	}[1:], messages[1:])
 	require.Len(t, messages, 5)
 	require.Empty(t, r.Enabled())
@@ -378,6 +380,36 @@ func TestNoLockIsHeldWhileLogging(t *testing.T) {
 	require.Equal(t, []string{"other"}, records[0].attrs["pending"])
 }
 
+// TestBlockedLoggerMakesNothingGrow has one goroutine stuck in the logger while others change
+// the registry, each with a report of its own.
+func TestBlockedLoggerMakesNothingGrow(t *testing.T) {
+	r, rec := recorded()
+	mylib(t).add(t, r)
+	entered, leave := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	rec.onLog = func(record) {
+		once.Do(func() { close(entered); <-leave })
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { r.SetSpec("first") })
+	<-entered
+	const extra = 100
+	for i := range registry.MaxQueued + extra {
+		r.SetSpec(fmt.Sprint("n", i))
+	}
+	close(leave)
+	wg.Wait()
+	records := rec.take()
+	require.Len(t, records, 1+1+registry.MaxQueued)
+	require.Contains(t, records[1].message, "records of the registry were dropped")
+	require.Equal(t, int64(extra), records[1].attrs["dropped"])
+	require.Equal(t, []string{fmt.Sprint("n", registry.MaxQueued-1)}, records[len(records)-1].attrs["pending"])
+
+	r.SetSpec("tx")
+	r.SetSpec(fmt.Sprint("n", registry.MaxQueued))
+	rec.one(t, "these names are not registered") // what was dropped has not been said
+}
+
 func TestLoggerThatPanicsDoesNotSilenceTheRegistry(t *testing.T) {
 	r, rec := recorded()
 	l := mylib(t).add(t, r)
@@ -387,7 +419,7 @@ func TestLoggerThatPanicsDoesNotSilenceTheRegistry(t *testing.T) {
 	rec.onLog = nil
 	rec.take()
 	r.SetSpec("query,nope")
-	rec.one(t, "nobody has")
+	rec.one(t, "not registered")
 	require.Equal(t, "query", l.names())
 }
 

@@ -25,11 +25,11 @@
 // # Names
 //
 // All names are one flat space. A group that two namespaces have is one name: a spec turns
-// both bits on together. A preset that several namespaces have is the union of what each
-// says, all is every group that is registered, and where one namespace's group is
-// another's preset, the name means both. A name in a spec that nobody has is pending: it is
-// kept, and means something as soon as its owner registers, since one spec is often shared
-// by processes that load different libraries.
+// both bits on together. A preset that several namespaces have is the union of theirs, all is
+// every group that is registered, and where one namespace's group is another's preset, the
+// name means both. A name in a spec that is not registered is pending: it is kept, and takes
+// effect as soon as its owner registers, since one spec is often shared by processes that load
+// different libraries.
 //
 // The spec language is that of [spangate.Parse]: the union of the plain entries minus the
 // union of those with '-', in any order. Names given to the registry are trimmed and folded
@@ -41,17 +41,24 @@
 //	default,layer           default; layer is pending until its owner, Megatron, registers
 //	all,-layer              everything; layer is pending, and stays off when Megatron registers
 //
-// # For who decides
+// # Pins and plans
 //
-// What is wanted may come from several parties that come and go: package control has leases
-// besides a baseline. [Registry.Update] takes all of them as one [Plan], so that no word is
-// published in between; [Registry.State] is one generation to ask several questions of; and
-// [Registry.Observe] tells of every change.
+// [Registry.Pin] turns exactly the given groups on, and holds against everything but the next
+// SetSpec or Pin.
+//
+// [Registry.Control] gives package control, or another controller, the right to set a [Plan]:
+// a baseline with what leases add to it and quiet of it, under limits, resolved as one so that
+// no word is published in between. A registry has one controller at a time. [Registry.State]
+// is one generation of the registry, for several questions.
+//
+// # Gates
+//
+// A gate belongs to one registry of the process, and to one namespace in it.
 //
 // # Diagnostics
 //
-// What no single library can prevent is no error but a record of level WARN: a spec that
-// names what nobody has or turns nothing on, a preset over a group that nobody has, a name
-// that another namespace has too. It says what was asked for, what is missing, what is
-// registered and which names are near. It is not repeated while it stays the same.
+// A condition that no single library can prevent is not an error but a record of level WARN: a
+// spec with a name that is not registered, a preset over such a group, a name that another
+// namespace has too. The record holds the spec, the missing names, what is registered and
+// which names are near. It is not repeated while it stays the same.
 package registry

@@ -15,6 +15,8 @@ import (
 // that breaks the rule of [spangate.Group] is [spangate.ErrInvalidName], and a preset named
 // like a group of its own namespace is [spangate.ErrDuplicateName], as in a catalog.
 var (
+	// ErrNilRegistry is a method of a nil registry that would change it.
+	ErrNilRegistry = errors.New("nil registry")
 	// ErrNilCatalog is a nil catalog.
 	ErrNilCatalog = errors.New("nil catalog")
 	// ErrNilGate is a nil gate.
@@ -32,15 +34,25 @@ var (
 	ErrNamespaceUnknown = errors.New("unknown namespace")
 	// ErrGateTaken is a gate that belongs to another namespace.
 	ErrGateTaken = errors.New("gate taken")
+	// ErrGateElsewhere is a gate that belongs to another registry. It unwraps to
+	// [ErrGateTaken].
+	ErrGateElsewhere = fmt.Errorf("%w by another registry", ErrGateTaken)
+	// ErrControlled is a second [Control] of one registry.
+	ErrControlled = errors.New("registry has a controller")
+	// ErrReleased is the use of a [Control] that has been released, or of a nil or zero one.
+	ErrReleased = errors.New("released")
+	// ErrNilFunc is a nil function where there must be one.
+	ErrNilFunc = errors.New("nil function")
 )
 
 // Error says why a [Registry] refused a change; nothing was changed. It unwraps to its
 // reason, such as [ErrNamespaceTaken].
 type Error struct {
-	// Op is what was refused: "register", "unregister" or "pin".
+	// Op is what was refused: [OpRegister], [OpUnregister], [OpPin], [OpUpdate] or
+	// [OpControl].
 	Op string
-	// Namespace is the one to be registered or unregistered, as given. It is empty in a
-	// pin, and where no catalog was given.
+	// Namespace is the one to be registered or unregistered, as given. It is empty for
+	// other operations, and where no catalog was given.
 	Namespace string
 	// Name is the preset or group at fault, as given, or empty if it is none.
 	Name string
@@ -53,23 +65,21 @@ var _ error = (*Error)(nil)
 // Error names the operation, what it was given, the reason and what to do.
 func (e *Error) Error() string {
 	s := "spangate/registry: " + e.Op
-	if e.Op != opPin {
+	if e.Op == OpRegister || e.Op == OpUnregister {
 		s += " " + clip(e.Namespace)
 	}
 	if e.Name != "" {
 		s += ": " + clip(e.Name)
 	}
-	return s + ": " + e.Err.Error()
+	return fmt.Sprintf("%s: %v", s, e.Err) // the zero Error has no reason
 }
 
 // Unwrap returns e.Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-const (
-	opRegister   = "register"
-	opUnregister = "unregister"
-	opPin        = "pin"
-)
+func nilRegistry(op string) *Error {
+	return &Error{Op: op, Err: because(ErrNilRegistry, "make one with registry.New, or use registry.Default()")}
+}
 
 // because returns reason, explained.
 func because(reason error, explanation string) error {

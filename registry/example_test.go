@@ -39,6 +39,7 @@ func Example_libraryAuthor() {
 	if err := RegisterSpans(r); err != nil {
 		fmt.Println(err)
 	}
+	defer r.Unregister("mydb") // a gate belongs to one registry, and the next example has another
 	query()
 	r.SetSpec("default,query")
 	query()
@@ -61,12 +62,13 @@ func Example_operator() {
 			fmt.Println(err)
 		}
 	}
+	defer r.Unregister("mydb")
 	fmt.Println("on:", r.Enabled())
-	fmt.Println("pending:", r.Pending()) // nobody here has Megatron's layer
+	fmt.Println("pending:", r.Pending()) // layer is Megatron's, which is not in this process
 	fmt.Println("gym:", spangate.Gym.Format(gym.Load()))
 	fmt.Println("mydb:", mydbSpans.Format(mydbGate.Load()))
 
-	_ = r.Pin() // everything off, whoever registers from here on
+	_ = r.Pin() // everything off, whatever registers from here on
 	fmt.Println("on:", r.Enabled())
 	// Output:
 	// pending: [default http_client layer query]
@@ -86,6 +88,7 @@ func ExamplePreset() {
 	fmt.Println(r.Enabled(), err)
 
 	err = RegisterSpans(r)
+	defer r.Unregister("mydb")
 	fmt.Println(r.Enabled(), err)
 	// Output:
 	// [server] <nil>

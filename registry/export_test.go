@@ -2,7 +2,7 @@
 
 package registry
 
-// Intent returns what is wanted of r: a spec, or else a pin.
+// Intent returns the spec or pin in force.
 func Intent(r *Registry) (spec string, pin []string, pinned bool) {
 	switch in := r.load().intent.(type) {
 	case specIntent:
@@ -12,3 +12,19 @@ func Intent(r *Registry) (spec string, pin []string, pinned bool) {
 	}
 	panic("not a spec or pin")
 }
+
+// Owned returns how many gates of the process have a registry, as far as the table knows.
+func Owned() int {
+	gates.mu.Lock()
+	defer gates.mu.Unlock()
+	return len(gates.owner)
+}
+
+// Sweep removes the entries of registries that have been collected.
+func Sweep() {
+	gates.mu.Lock()
+	defer gates.mu.Unlock()
+	gates.sweep()
+}
+
+const MaxQueued = maxQueued

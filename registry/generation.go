@@ -4,8 +4,8 @@ package registry
 
 import "github.com/bits-and-blooms/bitset"
 
-// generation is one state of a registry: who is registered, what is wanted, and what
-// follows from the two. It is immutable, so that whoever holds one reads no other's parts.
+// generation is one state of a registry: the registered namespaces, the intent, and the set
+// that follows from the two. It is immutable, so that a reader never sees parts of two.
 type generation struct {
 	number     uint64 // one more than that of the generation before
 	vocabulary *vocabulary
@@ -14,21 +14,22 @@ type generation struct {
 	pending    []string
 }
 
-// nobody is the generation of a registry that nobody has touched.
-var nobody = new(generation).next(newVocabulary(nil), pinIntent(nil))
+// initial is the generation of an unused registry.
+var initial = new(generation).next(newVocabulary(nil), specIntent(""))
 
-// next returns the generation after g. It is the one place where what is wanted becomes a
-// set.
+// next returns the generation after g. It is the only place where an intent becomes a set.
 func (g *generation) next(v *vocabulary, in intent) *generation {
 	set := v.newSet()
 	pending := in.resolve(v, set)
 	return &generation{number: g.number + 1, vocabulary: v, intent: in, enabled: set, pending: pending}
 }
 
-// load returns the current generation.
+// load returns the current generation, which of a nil registry is the initial one.
 func (r *Registry) load() *generation {
-	if g := r.current.Load(); g != nil {
-		return g
+	if r != nil {
+		if g := r.current.Load(); g != nil {
+			return g
+		}
 	}
-	return nobody
+	return initial
 }

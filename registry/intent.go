@@ -13,16 +13,14 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// intent is what the program wants to be on, in terms that outlive any one vocabulary. It
-// is immutable.
+// intent selects what is on, in terms that hold for any vocabulary. It is immutable.
 type intent interface {
 	// resolve adds what is on in v to set, which is empty and over v, and returns the
 	// names that mean nothing in v: canonical, sorted, each once, never nil.
 	resolve(v *vocabulary, set *bitset.BitSet) (pending []string)
-	// wantsNothing reports whether it asks for nothing to be on, so that nothing being on
-	// is no surprise.
+	// wantsNothing reports whether it selects nothing in any vocabulary.
 	wantsNothing() bool
-	// attr shows it in a record.
+	// attr returns it for a record.
 	attr() slog.Attr
 }
 
@@ -69,8 +67,8 @@ func (s specIntent) resolve(v *vocabulary, set *bitset.BitSet) []string {
 	return slices.Compact(pending)
 }
 
-// wantsNothing reports whether s has no entry, or excludes everything, which is how a place
-// that takes no empty spec is told to switch all off.
+// wantsNothing reports whether s has no entry or excludes all: the two ways to write that
+// everything is off.
 func (s specIntent) wantsNothing() bool {
 	empty := true
 	for e := range spec.Entries(string(s)) {
@@ -84,8 +82,8 @@ func (s specIntent) wantsNothing() bool {
 
 func (s specIntent) attr() slog.Attr { return slog.String("spec", spec.Head(string(s))) }
 
-// longIntent is a spec that is too long to be read. It turns nothing on, and keeps no more
-// of the spec than it shows.
+// longIntent is a spec that is too long to be read. It turns nothing on, and keeps only the
+// beginning of the spec, for records.
 type longIntent struct {
 	head string
 	size int

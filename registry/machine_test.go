@@ -35,7 +35,9 @@ func TestRegistryDoesWhatTheModelDoes(t *testing.T) {
 	})
 
 	rapid.Check(t, func(t *rapid.T) {
-		r, m := new(registry.Registry), newModel()
+		r, other, m := new(registry.Registry), new(registry.Registry), newModel()
+		c, err := r.Control(nil, nil)
+		require.NoError(t, err)
 		registered, gone := map[string]library{}, []library{}
 
 		t.Repeat(map[string]func(*rapid.T){
@@ -94,6 +96,17 @@ func TestRegistryDoesWhatTheModelDoes(t *testing.T) {
 					require.ErrorIs(t, err, registry.ErrGateTaken)
 				}
 			},
+			"gate in another registry": func(t *rapid.T) {
+				for _, l := range registered {
+					require.ErrorIs(t, other.Register(spangate.Gym, l.gate, registry.Override()), registry.ErrGateElsewhere)
+				}
+				for _, l := range gone {
+					require.NoError(t, other.Register(spangate.Gym, l.gate, registry.Override()))
+				}
+				if len(gone) > 0 {
+					require.NoError(t, other.Unregister("nemo_gym"))
+				}
+			},
 			"unregister": func(t *rapid.T) {
 				name := namespace.Draw(t, "namespace")
 				l, ok := registered[name]
@@ -135,16 +148,18 @@ func TestRegistryDoesWhatTheModelDoes(t *testing.T) {
 					Baseline: spec.Draw(t, "baseline"), Quiet: rapid.SliceOfN(spec, 0, 3).Draw(t, "quiet"), Specs: rapid.SliceOfN(spec, 0, 4).Draw(t, "specs"),
 					Deny: spec.Draw(t, "deny"), Ceiling: spec.Draw(t, "ceiling"),
 				}
-				require.NoError(t, r.Update(func(now registry.State) (registry.Plan, error) {
+				require.NoError(t, c.Update(func(now registry.State) (registry.Plan, any, error) {
 					require.Equal(t, r.State(), now)
-					return p, nil
+					return p, nil, nil
 				}))
-				require.True(t, r.State().Planned())
-				m.plan, m.pin = &p, nil
+				require.Equal(t, m.pin == nil, r.State().Planned())
+				if m.pin == nil {
+					m.plan = &p
+				}
 			},
 			"plan that is refused": func(t *rapid.T) {
 				refused := errors.New("refused")
-				require.ErrorIs(t, r.Update(func(registry.State) (registry.Plan, error) { return registry.Plan{}, refused }), refused)
+				require.ErrorIs(t, c.Update(func(registry.State) (registry.Plan, any, error) { return registry.Plan{}, nil, refused }), refused)
 			},
 			"check": func(t *rapid.T) {
 				s := spec.Draw(t, "spec")
@@ -170,6 +185,7 @@ func TestRegistryDoesWhatTheModelDoes(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				requireAsModel(t, m, r, registered)
+				require.Equal(t, m.pin != nil, r.State().Pinned())
 				for _, l := range gone {
 					require.Zero(t, l.gate.Load(), "a gate that left")
 				}

@@ -9,7 +9,8 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// RegisterOption is an option of [Registry.Register]: [Override] or [Preset].
+// RegisterOption is an option of [Registry.Register]: [Override] or [Preset]. A nil one has no
+// effect.
 type RegisterOption func(*registration)
 
 // registration is what the options of one Register say.
@@ -19,9 +20,9 @@ type registration struct {
 }
 
 // Override lets the namespace replace the one that is registered under its name, if there
-// is one, with all that it brought; the old one's gate goes to zero unless it is the new
-// one's too. It also says that names shared with other namespaces are meant to be shared:
-// there is no warning about them.
+// is one, with all its groups and presets; the gate of the old one goes to zero unless it is
+// the gate of the new one too. It also declares names that other namespaces have too as
+// intended: there is no warning about them.
 func Override() RegisterOption {
 	return func(reg *registration) { reg.override = true }
 }
@@ -44,8 +45,8 @@ type preset struct {
 	doc     string
 }
 
-// member is what one namespace brought to the registry. It is immutable, and its names are
-// canonical; only the gate's word changes.
+// member is one registered namespace: its gate, groups and presets. It is immutable, and its
+// names are canonical; only the gate's word changes.
 type member struct {
 	namespace string
 	gate      *spangate.Gate
@@ -53,7 +54,7 @@ type member struct {
 	presets   []preset
 }
 
-// newMember returns what c, g and reg bring. The error is an [*Error] for the first preset
+// newMember returns the member of c, g and reg. The error is an [*Error] for the first preset
 // that is refused.
 func newMember(c *spangate.Catalog, g *spangate.Gate, reg registration) (*member, error) {
 	m := &member{namespace: c.Namespace(), gate: g, groups: slices.Collect(c.Groups())}
@@ -76,7 +77,7 @@ func newMember(c *spangate.Catalog, g *spangate.Gate, reg registration) (*member
 			err = because(spangate.ErrDuplicateName, "the namespace has a group of that name; choose another for the preset")
 		}
 		if err != nil {
-			return nil, &Error{Op: opRegister, Namespace: m.namespace, Name: p.name, Err: fmt.Errorf("preset: %w", err)}
+			return nil, &Error{Op: OpRegister, Namespace: m.namespace, Name: p.name, Err: fmt.Errorf("preset: %w", err)}
 		}
 		m.presets = append(m.presets, preset{name: name, members: canonicalSet(p.members)})
 	}

@@ -46,7 +46,7 @@ type modelNamespace struct {
 }
 
 func newModel() *model {
-	return &model{namespaces: map[string]modelNamespace{}, pin: set{}}
+	return &model{namespaces: map[string]modelNamespace{}}
 }
 
 func (m *model) groups() set {

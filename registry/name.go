@@ -26,7 +26,7 @@ func fold(name string) string {
 	return strings.Clone(strings.ToLower(strings.ReplaceAll(name, "İ", "i\u0307")))
 }
 
-// checkName returns an error if nobody can have a group or preset of this canonical name.
+// checkName returns an error if no group or preset can have this canonical name.
 func checkName(name string) error {
 	if name == "" {
 		return because(ErrEmptyName, "give it a name, or leave it out")

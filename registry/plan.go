@@ -38,31 +38,6 @@ type Plan struct {
 	Ceiling string
 }
 
-// Update puts the plan that next makes in place of the spec, pin or plan in force. It is
-// kept as a spec is, and resolved again whenever a namespace comes or goes. A later SetSpec
-// or Pin drops it.
-//
-// next is called with the state that the plan will follow on: no other change comes in
-// between. It runs with the registry's lock held, so it may ask r anything but must change
-// nothing in it, and should be quick. If it returns an error, Update does, and nothing is
-// changed.
-//
-// It costs time in proportion to the specs of the plan.
-func (r *Registry) Update(next func(now State) (Plan, error)) error {
-	return r.change(func(old *generation) (*generation, error) {
-		p, err := next(State{old})
-		if err != nil {
-			return nil, err
-		}
-		// One plan follows on another as the parties come and go, which is no reason to
-		// hear about the names of those that stay again.
-		if _, planned := old.intent.(planIntent); !planned {
-			r.reports.newIntent()
-		}
-		return old.next(old.vocabulary, planIntent(p)), nil
-	})
-}
-
 // planIntent is a plan.
 type planIntent Plan
 

@@ -3,23 +3,28 @@
 package registry_test
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/registry"
 )
 
+// plan sets a plan, in one change, and leaves r without a Control.
 func plan(t testing.TB, r *registry.Registry, p registry.Plan) {
 	t.Helper()
-	require.NoError(t, r.Update(func(registry.State) (registry.Plan, error) { return p, nil }))
+	c, err := r.Control(nil, nil)
+	require.NoError(t, err)
+	require.NoError(t, c.Release(planned(p)))
+}
+
+// planned returns p to an Update.
+func planned(p registry.Plan) func(registry.State) (registry.Plan, any, error) {
+	return func(registry.State) (registry.Plan, any, error) { return p, nil, nil }
 }
 
 func TestEachSpecOfAPlanStandsForItself(t *testing.T) {
@@ -67,10 +72,10 @@ func TestQuietNameIsPendingUntilItsOwnerRegisters(t *testing.T) {
 	require.Equal(t, []string{"late", "later"}, r.Pending())
 }
 
-func TestPlanHoldsForWhoComesLater(t *testing.T) {
+func TestPlanHoldsForANamespaceThatComesLater(t *testing.T) {
 	r := registry.New()
 	plan(t, r, registry.Plan{Specs: []string{"tx", "all"}, Deny: "query,sandbox"})
-	require.Equal(t, []string{"query", "sandbox", "tx"}, r.Pending(), "what limits what is on is asked for as well")
+	require.Equal(t, []string{"query", "sandbox", "tx"}, r.Pending(), "the names of Deny too")
 	lib := mylib(t).add(t, r)
 	require.Equal(t, "tx", lib.names())
 	require.Equal(t, []string{"sandbox"}, r.Pending())
@@ -95,7 +100,7 @@ func TestPlanThatFollowsOnAPlanRepeatsNoWarning(t *testing.T) {
 	r, rec := recorded()
 	gym().add(t, r)
 	plan(t, r, registry.Plan{Specs: []string{"job,layer"}, Deny: "sandbox"})
-	got := rec.one(t, "nobody has registered these names")
+	got := rec.one(t, "these names are not registered")
 	require.Equal(t, []string{"layer"}, got["pending"])
 	require.Equal(t, []string{"job,layer"}, got["plan.specs"])
 	require.Equal(t, "sandbox", got["plan.deny"])
@@ -104,42 +109,9 @@ func TestPlanThatFollowsOnAPlanRepeatsNoWarning(t *testing.T) {
 	plan(t, r, registry.Plan{Specs: []string{"job,layer"}})
 	rec.none(t)
 	plan(t, r, registry.Plan{Specs: []string{"job,layer,nope"}})
-	rec.one(t, "nobody has registered these names")
+	rec.one(t, "these names are not registered")
 	plan(t, r, registry.Plan{Specs: []string{"-all", ""}})
 	rec.none(t)
-}
-
-func TestUpdateSeesTheStateItFollowsOn(t *testing.T) {
-	r := registry.New()
-	const writers, changes = 8, 100
-	var all sync.WaitGroup
-	for range writers {
-		all.Go(func() {
-			for range changes {
-				var before uint64
-				_ = r.Update(func(now registry.State) (registry.Plan, error) {
-					before = now.Generation()
-					assert.Equal(t, before, r.State().Generation())
-					return registry.Plan{}, nil
-				})
-				assert.Greater(t, r.State().Generation(), before)
-			}
-		})
-	}
-	all.Wait()
-	require.Equal(t, new(registry.Registry).State().Generation()+writers*changes, r.State().Generation())
-}
-
-func TestRefusedUpdateMakesNoGeneration(t *testing.T) {
-	r := registry.New()
-	r.SetSpec("job")
-	before := r.State()
-	refused := errors.New("refused")
-	require.Equal(t, refused, r.Update(func(registry.State) (registry.Plan, error) { return registry.Plan{Specs: []string{"all"}}, refused }))
-	require.Equal(t, before, r.State())
-	require.Panics(t, func() { _ = r.Update(func(registry.State) (registry.Plan, error) { panic("next") }) })
-	require.Equal(t, before, r.State())
-	r.SetSpec("all") // does not hang
 }
 
 func TestStateStaysAsItWas(t *testing.T) {
@@ -193,47 +165,6 @@ func TestMembersOfASharedNameAreEachNamespaces(t *testing.T) {
 	require.Equal(t, "what happens a few times in a job", presets["default"][1].Doc)
 	require.Equal(t, []registry.Member{{Namespace: "nemo_lens"}}, presets["mine"])
 	require.NotContains(t, presets, "all")
-}
-
-func TestObserverSeesEveryChangeInOrderAndThenHasTime(t *testing.T) {
-	r := registry.New()
-	lib := gym().add(t, r)
-	type change struct{ old, new uint64 }
-	var seen, told []change
-	stop := r.Observe(func(old, now registry.State) func() {
-		seen = append(seen, change{old.Generation(), now.Generation()})
-		assert.Equal(t, old, r.State(), "before anybody else sees it")
-		assert.Equal(t, lib.names(), spangate.Gym.Format(mask(now.Enabled())), "when the gates show it")
-		return func() {
-			told = append(told, change{old.Generation(), now.Generation()})
-			if len(told) == 2 {
-				r.SetSpec("sandbox") // no lock is held
-			}
-		}
-	})
-	first := r.State().Generation()
-	r.SetSpec("job")
-	plan(t, r, registry.Plan{Specs: []string{"agent"}})
-	require.Error(t, r.Pin("all"))
-	require.Equal(t, []change{{first, first + 1}, {first + 1, first + 2}, {first + 2, first + 3}}, seen)
-	require.Equal(t, seen, told)
-
-	stop()
-	stop()
-	r.SetSpec("job")
-	require.Len(t, seen, 3)
-}
-
-func mask(names []string) spangate.Mask { return spangate.MustParse(strings.Join(names, ",")) }
-
-func TestObserverThatWantsNoMoreTimeIsNotCalledAgain(t *testing.T) {
-	r := registry.New(registry.Logger(slog.New(slog.DiscardHandler)))
-	n := 0
-	defer r.Observe(func(_, _ registry.State) func() { n++; return nil })()
-	for i := range 5 {
-		r.SetSpec(fmt.Sprint("s", i))
-	}
-	require.Equal(t, 5, n)
 }
 
 // A party that comes or goes costs in proportion to the distinct specs, which with the

@@ -11,19 +11,19 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// State is one generation of a [Registry]: whoever asks several questions of one State gets
-// answers that belong together. Get one from [Registry.State].
+// State is one generation of a [Registry], so that answers to several questions belong
+// together. Get one from [Registry.State].
 //
-// The zero value is the state of a registry that nobody has touched. A State is an immutable
-// value; it may be copied and used by any number of goroutines.
+// The zero value is the state of an unused registry. A State is an immutable value; it may be
+// copied and used by any number of goroutines.
 type State struct{ g *generation }
 
-// State returns the state that r is in.
+// State returns the current state of r. That of a nil r is the zero State.
 func (r *Registry) State() State { return State{r.load()} }
 
 func (s State) load() *generation {
 	if s.g == nil {
-		return nobody
+		return initial
 	}
 	return s.g
 }
@@ -35,7 +35,7 @@ func (s State) Generation() uint64 { return s.load().number }
 // Groups returns the names of all groups, sorted.
 func (s State) Groups() []string { return slices.Clone(s.load().vocabulary.names) }
 
-// Namespaces returns who is registered, sorted.
+// Namespaces returns the registered namespaces, sorted.
 func (s State) Namespaces() []string { return s.load().vocabulary.namespaces() }
 
 // Enabled returns the groups that are on, sorted.
@@ -44,7 +44,7 @@ func (s State) Enabled() []string {
 	return g.vocabulary.list(g.enabled)
 }
 
-// Pending returns the names that the spec, pin or plan asks for and nobody has: folded,
+// Pending returns the names of the spec, pin or plan in force that are not registered: folded,
 // sorted, each once.
 func (s State) Pending() []string { return slices.Clone(s.load().pending) }
 
@@ -52,14 +52,21 @@ func (s State) Pending() []string { return slices.Clone(s.load().pending) }
 // registered. It holds [spangate.NameAll] too, which is every group.
 func (s State) Presets() map[string][]string { return s.load().vocabulary.presets() }
 
-// Planned reports whether what is wanted is a [Plan], and not a spec or pin.
+// Planned reports whether a [Plan] is in force, and not a spec or pin.
 func (s State) Planned() bool {
 	_, ok := s.load().intent.(planIntent)
 	return ok
 }
 
-// Resolve returns the groups that spec would turn on, and the names in it that nobody has,
-// folded; both sorted and each name once. A spec longer than [spangate.MaxSpecLen] is not
+// Pinned reports whether a [Registry.Pin] is in force. Until the next SetSpec, no spec of a
+// [Plan] turns a group on or off.
+func (s State) Pinned() bool {
+	_, ok := s.load().intent.(pinIntent)
+	return ok
+}
+
+// Resolve returns the groups that spec would turn on, and the names in it that are not
+// registered, folded; both sorted and each name once. A spec longer than [spangate.MaxSpecLen] is not
 // read: it turns nothing on, and what is pending is its beginning followed by "…".
 //
 // It costs time and memory in proportion to the spec and the groups that it turns on.
@@ -71,10 +78,10 @@ func (s State) Resolve(spec string) (enabled, pending []string) {
 	return v.list(set), pending
 }
 
-// Check is the strict reading of a spec, for one that a person has just typed: it returns an
-// error if spec has a name that nobody has registered, or is longer than
-// [spangate.MaxSpecLen]. The error is a [*spangate.ParseError] with every such name, where
-// it stands, the nearest that there is, and all that there are.
+// Check reads a spec strictly, for one that a person has just typed: it returns an error if
+// text has a name that is not registered, or is longer than [spangate.MaxSpecLen]. The error
+// is a [*spangate.ParseError] with every such name, its offset, the nearest registered name,
+// and all registered names.
 func (s State) Check(text string) error {
 	v := s.load().vocabulary
 	refused := &spangate.ParseError{Namespace: "this process", Spec: strings.Clone(spec.Head(text)), Err: spangate.ErrUnknownName}
@@ -104,7 +111,7 @@ type Member struct {
 	Namespace string
 	// Bit is the group's in the namespace's mask; it is empty for a preset.
 	Bit spangate.Mask
-	// Doc is the namespace's, and may be empty.
+	// Doc is the namespace's doc of it, and may be empty.
 	Doc string
 }
 
@@ -120,7 +127,7 @@ func (s State) GroupMembers() map[string][]Member {
 }
 
 // PresetMembers returns the namespaces that have a preset of each name, sorted. It lacks
-// [spangate.NameAll], which belongs to nobody.
+// [spangate.NameAll], which belongs to no namespace.
 func (s State) PresetMembers() map[string][]Member {
 	members := make(map[string][]Member)
 	for _, m := range s.load().vocabulary.byNamespace() {
@@ -131,7 +138,7 @@ func (s State) PresetMembers() map[string][]Member {
 	return members
 }
 
-// What follows asks the state that the registry is in.
+// The methods of a Registry that read are those of its current state.
 
 // Resolve is [State.Resolve].
 func (r *Registry) Resolve(spec string) (enabled, pending []string) { return r.State().Resolve(spec) }

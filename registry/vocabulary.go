@@ -13,11 +13,11 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// vocabulary is all that the registered namespaces brought, and the index that its sets of
-// names are sets over. It is immutable.
+// vocabulary holds the groups and presets of the registered namespaces, and the index of
+// their names that its sets are sets over. It is immutable.
 //
-// A vocabulary is built anew, and with it the index, whenever a namespace comes or goes. An
-// index that only ever grew would save that little work, and would never forget a name.
+// A new vocabulary, with a new index, is made whenever a namespace comes or goes. An index
+// that only grew would save that little work, and would never drop a name.
 type vocabulary struct {
 	members []*member // in the order in which they came
 	names   []string  // the groups, sorted; bit i of a set stands for names[i]
@@ -94,8 +94,8 @@ func (v *vocabulary) addPreset(p preset) {
 // newSet returns an empty set.
 func (v *vocabulary) newSet() *bitset.BitSet { return bitset.New(uint(len(v.names))) }
 
-// borrowSet returns an empty set that may be handed to returnSet when it is done with, so
-// that a question costs no memory in proportion to the registry.
+// borrowSet returns an empty set, to be given to returnSet after use, so that a read allocates
+// nothing in proportion to the registry.
 func (v *vocabulary) borrowSet() *bitset.BitSet {
 	if set, ok := v.sets.Get().(*bitset.BitSet); ok {
 		return set.ClearAll()
@@ -174,7 +174,7 @@ func (v *vocabulary) byNamespace() []*member {
 	return slices.SortedFunc(slices.Values(v.members), func(a, b *member) int { return strings.Compare(a.namespace, b.namespace) })
 }
 
-// namespaces returns who is registered, sorted.
+// namespaces returns the registered namespaces, sorted.
 func (v *vocabulary) namespaces() []string {
 	names := make([]string, 0, len(v.members))
 	for _, m := range v.members {

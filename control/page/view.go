@@ -111,6 +111,9 @@ func (v view) Does(l wire.Lease) string {
 // Limits says what no baseline and no lease goes beyond.
 func (v view) Limits() string {
 	var limits []string
+	if v.Pinned {
+		limits = append(limits, "Pinned by the program: baseline, leases and limits have no effect")
+	}
 	if v.Deny != "" {
 		limits = append(limits, "Never on: "+v.Deny)
 	}

@@ -78,6 +78,7 @@ func TestMetricsShowWhatIsOnAndWhatChanges(t *testing.T) {
 	require.Equal(t, int64(0), got["spangate.group.on"]["step"])
 	require.Equal(t, map[string]int64{"": 0}, got["spangate.leases"])
 	require.Equal(t, map[string]int64{"baseline": 1}, got["spangate.changes"])
+	require.Equal(t, map[string]int64{"": 0}, got["spangate.changes.dropped"])
 
 	_, err = c.Lease(control.LeaseRequest{Owner: "me", Spec: "step", TTL: time.Hour})
 	require.NoError(t, err)
@@ -94,7 +95,44 @@ func TestMetricsShowWhatIsOnAndWhatChanges(t *testing.T) {
 	got = collect(t, reader)
 	require.Empty(t, got["spangate.group.on"], "a closed controller says nothing more")
 	require.Empty(t, got["spangate.leases"])
+	require.Empty(t, got["spangate.changes.dropped"])
 	require.Equal(t, int64(1), got["spangate.changes"]["close"])
+}
+
+// TestMetricsCountWhatABlockedCallbackMisses has every change counted, and those that the
+// callback is not called for.
+func TestMetricsCountWhatABlockedCallbackMisses(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
+	defer func() { require.NoError(t, provider.Shutdown(context.Background())) }()
+	blocked := make(chan struct{})
+	var calls int64
+	c, err := control.New(registry.New(), control.Metrics(provider), control.OnChange(func(control.Change) { <-blocked; calls++ }))
+	require.NoError(t, err)
+	made := int64(1)
+	for collect(t, reader)["spangate.changes.dropped"][""] == 0 {
+		require.Less(t, made, int64(100_000), "the queue is not bounded")
+		for range 1000 {
+			require.NoError(t, c.SetBaseline(control.Baseline{}))
+			made++
+		}
+	}
+	got := collect(t, reader)
+	require.Equal(t, map[string]int64{"baseline": made}, got["spangate.changes"])
+	dropped := got["spangate.changes.dropped"][""]
+	close(blocked)
+	require.Eventually(t, func() bool { // until the log has room for the last change
+		before := collect(t, reader)["spangate.changes.dropped"][""]
+		require.NoError(t, c.SetLimits(control.Limits{}))
+		after := collect(t, reader)["spangate.changes.dropped"][""]
+		if made++; after > before {
+			dropped++
+		}
+		return after == before
+	}, 10*time.Second, 10*time.Millisecond)
+	require.NoError(t, c.Close())
+	made++
+	require.Equal(t, made-dropped, calls)
 }
 
 func TestMeterThatFailsIsAnErrorOfNew(t *testing.T) {

@@ -64,6 +64,9 @@ type State struct {
 	// Writable reports whether the endpoint has an authoriser at all. Whether that lets a
 	// particular change through, only the change shows.
 	Writable bool `json:"writable"`
+	// Pinned reports whether the program has pinned a set in the registry: it is on, and
+	// baseline, leases and limits have no effect, until the program ends that.
+	Pinned bool `json:"pinned"`
 	// Deny selects the groups that stay off whatever baseline and leases say; it may be
 	// empty.
 	Deny string `json:"deny"`

@@ -22,7 +22,7 @@ func TestShapeIsAsDocumented(t *testing.T) {
 		Withheld: []string{"agent"}, Pending: []string{}, Start: at, End: at.Add(5 * time.Minute), Left: "5m0s"}
 	got, err := json.MarshalIndent(map[string]any{
 		"state": wire.State{
-			Baseline: base, Startup: base, Generation: "k3x9q2mw-7", Now: at, Writable: true, Deny: "agent", Ceiling: "all",
+			Baseline: base, Startup: base, Generation: "k3x9q2mw-7", Now: at, Writable: true, Pinned: true, Deny: "agent", Ceiling: "all",
 			Enabled: []string{"job", "sandbox"}, Pending: []string{"layer"},
 			Groups:  []wire.Group{{Name: "sandbox", On: true, Leases: []string{lease.ID}, Quiet: []string{lease.ID}, Members: []wire.Member{{Namespace: "nemo_gym", Bit: 14, Doc: "running code"}}}},
 			Presets: []wire.Preset{{Name: "all", State: wire.Mixed, Groups: []string{"agent", "job", "sandbox"}, Doc: "every group"}},

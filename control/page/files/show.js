@@ -47,8 +47,8 @@ function summary({ enabled, groups, leases }) {
   return leases.length === 1 ? `${s} · 1 lease` : `${s} · ${leases.length} leases`;
 }
 
-function limits({ deny, ceiling }) {
-  return [deny && `Never on: ${deny}`, ceiling && `Nothing on but: ${ceiling}`].filter(Boolean).join(' · ');
+function limits({ pinned, deny, ceiling }) {
+  return [pinned && 'Pinned by the program: baseline, leases and limits have no effect', deny && `Never on: ${deny}`, ceiling && `Nothing on but: ${ceiling}`].filter(Boolean).join(' · ');
 }
 
 // does says what a lease does.
@@ -95,7 +95,7 @@ function leaseButtons(name, lease, quiet = false) {
     const button = el('button', { type: 'button', 'aria-label': label, onclick }, `${m} min`);
     return button;
   });
-  const node = el('div', { class: 'do' }, quiet ? el('span', { class: 'hint' }, 'Quiet:') : '', ...buttons);
+  const node = el('div', { class: quiet ? 'do quiet' : 'do' }, ...buttons);
   return {
     node,
     show({ state, longest }, possible) {

@@ -41,6 +41,31 @@ func TestClickLeasesAGroupAndFlipsTheGate(t *testing.T) {
 	v.shows("#leases-none", "None.")
 }
 
+func TestClickQuietsAGroupOfTheBaseline(t *testing.T) {
+	v := open(t, anyone, control.Start(control.Baseline{Spec: "job,sandbox"}))
+	v.showsState("groups", "sandbox", "on")
+	labels := value[[]string](v, "[...document.querySelectorAll('#groups button')].filter((b) => b.checkVisibility()).map((b) => b.ariaLabel)")
+	assert.Contains(t, labels, "Quiet job for 30 minutes")
+	assert.NotContains(t, labels, "Quiet agent for 1 minute", "the baseline does not have it")
+
+	v.fill("owner", "ada")
+	v.click("Quiet sandbox for 5 minutes")
+	v.is(func() bool { return !v.Gym.On(spangate.BitSandbox) }, "the gate stays on")
+	v.showsState("groups", "sandbox", "off")
+	v.shows("#leases", "quiet sandbox")
+	v.shows("#groups .because", "quieted by lease of ada, ")
+	assert.Equal(t, "sandbox", v.Controller.State().Leases[0].Quiet)
+
+	v.click("Lease sandbox for 5 minutes")
+	v.showsState("groups", "sandbox", "on")
+	v.shows("#groups .because", "lease of ada, ")
+	v.click("Release sandbox of ada")
+	v.showsState("groups", "sandbox", "off")
+	v.click("Release quiet sandbox of ada")
+	v.showsState("groups", "sandbox", "on")
+	v.shows("#leases-none", "None.")
+}
+
 func TestClickLeasesAPresetOfTwoNamespaces(t *testing.T) {
 	v := open(t, anyone, control.Start(control.Baseline{Spec: "job"}))
 	v.showsState("presets", "default", "mixed")

@@ -104,8 +104,13 @@ func TestNothingMovesForWhoPrefersThatNothingMoves(t *testing.T) {
 func TestWithoutScriptsThePageSaysTheSame(t *testing.T) {
 	v := prepare(t, anyone,
 		control.Start(control.Baseline{Spec: "default,layer", Who: "environment", Why: "SPANS"}), control.Deny("pool"), control.Ceiling("all"))
-	for _, l := range []struct{ owner, spec, why string }{{"ada", "sandbox,pool", "node 7"}, {"grace", "per_rollout", ""}, {"ada", "", "nothing"}} {
+	for _, l := range []struct{ owner, spec, why string }{{"ada", "sandbox,pool", "node 7"}, {"grace", "per_rollout", ""}} {
 		_, err := v.Lease(l.owner, l.spec, l.why, 5*time.Hour)
+		require.NoError(t, err)
+	}
+	for _, req := range []control.LeaseRequest{{Quiet: "job"}, {Quiet: "all,-job", Spec: "verify"}} {
+		req.Owner, req.TTL = "ada", 5*time.Hour
+		_, err := v.Controller.Lease(req)
 		require.NoError(t, err)
 	}
 	require.NoError(t, v.Controller.SetBaseline(control.Baseline{Spec: "layer,job", AllowPending: true, Who: "ada"}))

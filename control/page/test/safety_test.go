@@ -23,7 +23,7 @@ var hostile = []string{
 	`</title></style></textarea><iframe srcdoc="<script>parent.pwned=1</script>">`,
 	`{{.Token}}${globalThis.pwned=1}`,
 	`javascript:globalThis.pwned=1`,
-	"\u202eright to left\u2066",
+	"ימין לשמאל right to left",
 	`<a href=//elsewhere.example>&amp;&lt;`,
 }
 
