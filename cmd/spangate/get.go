@@ -52,6 +52,9 @@ func drawState(s *screen, client *endpoint.Client, state *endpoint.State) {
 	if state.Startup.Spec != state.Spec {
 		rows = append(rows, []string{"at start-up", baseline(state.Startup)})
 	}
+	if state.Pinned {
+		rows = append(rows, pinned)
+	}
 	if state.Deny != "" {
 		rows = append(rows, []string{"denied", caret.Short(state.Deny)})
 	}
@@ -102,6 +105,9 @@ func drawState(s *screen, client *endpoint.Client, state *endpoint.State) {
 		drawLeases(s, state.Leases)
 	}
 }
+
+// pinned is the row of a state in which nothing that the command changes has an effect.
+var pinned = []string{"pinned", amber.Render("the program has pinned what is on; baseline, leases and limits have no effect")}
 
 // because says what has a group on, and what keeps it off.
 func because(g wire.Group, owners map[string]string) string {

@@ -96,6 +96,9 @@ func (p *program) changed(state *endpoint.State, asJSON bool) {
 	if len(state.Changes) > 0 && state.Changes[0].Generation == state.Generation {
 		rows = append(rows, []string{"changed", cmp.Or(difference(state.Changes[0]), "nothing")})
 	}
+	if state.Pinned {
+		rows = append(rows, pinned)
+	}
 	rows = append(rows, []string{"on", shownList(state.Enabled, "nothing")})
 	if held := heldBack(state); held != "" {
 		rows = append(rows, []string{"withheld", held})
