@@ -77,7 +77,7 @@ func drawState(s *screen, client *endpoint.Client, state *endpoint.State) {
 			word = green.Render("on")
 		}
 		var namespaces, docs []string
-		for _, m := range g.Members {
+		for _, m := range g.Members[:min(len(g.Members), maxListed)] {
 			namespaces = append(namespaces, caret.Short(m.Namespace))
 			if doc := caret.Short(m.Doc); doc != "" && !slices.Contains(docs, doc) {
 				docs = append(docs, doc)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -99,20 +100,19 @@ func (s *screen) encode(v any, indent string) {
 		s.err = cmp.Or(s.err, err)
 		return
 	}
-	text := b.Bytes()
-	start := 0 // of what is not written yet
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRune(text[i:])
-		if r != '\n' && (!strconv.IsPrint(r) || r == utf8.RuneError && size == 1) {
-			_, _ = s.Write(text[start:i])
+	w := bufio.NewWriter(s) // the screen keeps its error
+	for text := b.Bytes(); len(text) > 0 && s.err == nil; {
+		r, size := utf8.DecodeRune(text)
+		if r == '\n' || strconv.IsPrint(r) && (r != utf8.RuneError || size > 1) {
+			_, _ = w.Write(text[:size])
+		} else {
 			for _, unit := range utf16.AppendRune(nil, r) {
-				s.printf(`\u%04x`, unit)
+				fmt.Fprintf(w, `\u%04x`, unit)
 			}
-			start = i + size
 		}
-		i += size
+		text = text[size:]
 	}
-	_, _ = s.Write(text[start:]) // the screen keeps its error
+	_ = w.Flush()
 }
 
 const (
