@@ -162,17 +162,8 @@ func (c *Catalog) define(name string, m Mask) error {
 
 // validName returns an error unless name follows the rule of [Group.Name].
 func validName(name string) error {
-	if name == "" {
-		return fmt.Errorf("%w: it is empty", ErrInvalidName)
-	}
-	if len(name) > MaxNameLen {
-		return fmt.Errorf("%w: it has %d bytes, at most %d are allowed", ErrInvalidName, len(name), MaxNameLen)
-	}
-	for i, r := range name {
-		ok := 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '_' || r == '.' || r == '-' && i > 0
-		if !ok {
-			return fmt.Errorf("%w: %q at byte %d; a-z, 0-9, '_', '.' and, not first, '-' are allowed", ErrInvalidName, r, i)
-		}
+	if err := spec.CheckName(name); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalidName, err)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/bits-and-blooms/bitset v1.29.0
-	github.com/fsnotify/fsnotify v1.10.1
 	github.com/stretchr/testify v1.12.1
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/metric v1.47.0

@@ -35,10 +35,11 @@ const (
 	BitSandbox         Mask = 1 << 14
 )
 
-// CrossProcessSpine is what makes a rollout one trace in NeMo Gym's Python processes,
-// where switching off one of its groups breaks the trace in two. Every preset of [Gym]
-// holds it. With gated spans (package otelgate) it is a matter of detail, not of
-// correctness: no mask breaks a trace.
+// CrossProcessSpine is what nemo-lens calls the cross-process spine; every preset of [Gym]
+// holds it. Two of its groups join NeMo Gym's Python processes: a Python process that has
+// server or http_client off breaks the traces that pass through it. rollout joins nothing, so
+// server,http_client,verify is one trace. A Go process with gated spans (package otelgate)
+// breaks no trace, whatever its mask.
 const CrossProcessSpine = BitServer | BitHTTPClient | BitRollout
 
 // lensGroups is nemo-lens's SpanGroup: the spans of any training job.

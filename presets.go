@@ -22,7 +22,8 @@ const (
 	// PresetDefault is the job and the spine.
 	PresetDefault = BitJob | CrossProcessSpine
 	// PresetPerRollout is the spine and what a rollout does, without the job: each
-	// rollout is a bounded trace of its own, with the rollout as its root.
+	// rollout is a bounded trace of its own. In NeMo Gym its root is the driver's client
+	// span or the agent's server span, not the rollout's.
 	PresetPerRollout = CrossProcessSpine | BitVerify | BitAgent | BitModelCall
 	// PresetAll is every group.
 	PresetAll Mask = 1<<15 - 1

@@ -163,7 +163,7 @@ func (h *handler) refusal(err error) *badRequest {
 		for _, u := range unknown.Unknown {
 			e.Unknown = append(e.Unknown, wire.UnknownName(u))
 		}
-	case errors.Is(err, spangate.ErrSpecTooLong), errors.Is(err, ErrNoEffect):
+	case errors.Is(err, spangate.ErrSpecTooLong), errors.Is(err, ErrSpec), errors.Is(err, ErrNoEffect):
 		e.Field = field
 	case errors.Is(err, ErrTTL):
 		e.Field = "ttl"

@@ -6,9 +6,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control/wire"
-	"github.com/spangate/spangate/registry"
 )
 
 // Baseline is a spec, with who asks for it and why. The zero value has everything off. Get
@@ -19,10 +17,10 @@ type Baseline = wire.Baseline
 // Configure makes b the baseline, and the one that [Controller.ResetBaseline] goes back to:
 // for what a program reads from its configuration, again and again if need be.
 //
-// It is lenient, since configuration is often shared by processes that know other names: one
-// that nobody has registered is kept until somebody does, whatever b says of pending names.
-// The error is a [*spangate.ParseError] for a spec longer than [spangate.MaxSpecLen], or an
-// [*Error] for [ErrOwner], [ErrWhy] or [ErrClosed].
+// It is lenient, since configuration is often shared by processes that know other names: a
+// name that is not registered is kept until it is, whatever b says of pending names. Text that
+// can't be a name is [ErrSpec]. The error is a [*spangate.ParseError] for a spec longer than
+// [spangate.MaxSpecLen], or an [*Error] for [ErrSpec], [ErrOwner], [ErrWhy] or [ErrClosed].
 func (c *Controller) Configure(b Baseline) error {
 	return c.configure(b, func() error { return nil })
 }
@@ -30,7 +28,7 @@ func (c *Controller) Configure(b Baseline) error {
 // configure is Configure if permit, which is asked in the midst of it, has no error.
 func (c *Controller) configure(b Baseline, permit func() error) error {
 	b = configured(b)
-	if err := cmp.Or(checkNames(b.Who, b.Why), checkLength(b.Spec)); err != nil {
+	if err := cmp.Or(checkNames(b.Who, b.Why), checkText(b.Spec)); err != nil {
 		return err
 	}
 	return c.update(author{}, func(time.Time) (cause, error) {
@@ -44,7 +42,7 @@ func (c *Controller) configure(b Baseline, permit func() error) error {
 
 // SetBaseline makes b the baseline until the next one: for what a person asks for.
 //
-// It is strict unless b allows pending names: a name that nobody has registered is a
+// It is strict unless b allows pending names: a name that is not registered is a
 // [*spangate.ParseError], since enabling nothing in silence looks just like success. It
 // fails as Configure does besides. Leases live on.
 func (c *Controller) SetBaseline(b Baseline) error { return c.setBaseline(author{}, b, nil) }
@@ -91,7 +89,7 @@ type Limits struct {
 // SetLimits puts l in place of the limits in force. It is lenient and fails as Configure is
 // and does.
 func (c *Controller) SetLimits(l Limits) error {
-	if err := cmp.Or(checkNames(l.Who, l.Why), checkLength(l.Deny), checkLength(l.Ceiling)); err != nil {
+	if err := cmp.Or(checkNames(l.Who, l.Why), checkText(l.Deny), checkText(l.Ceiling)); err != nil {
 		return err
 	}
 	return c.update(author{}, func(time.Time) (cause, error) {
@@ -115,15 +113,7 @@ func (c *Controller) checkSpec(spec string, allowPending bool) error {
 		return err
 	}
 	if allowPending {
-		return checkLength(spec)
+		return checkText(spec)
 	}
 	return c.registry.State().Check(spec)
-}
-
-// checkLength returns an error if spec is longer than any that is read.
-func checkLength(spec string) error {
-	if len(spec) <= spangate.MaxSpecLen {
-		return nil
-	}
-	return registry.State{}.Check(spec)
 }

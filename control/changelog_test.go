@@ -3,7 +3,6 @@
 package control_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,8 +31,9 @@ import (
 // callback, the record and the state say of it.
 func TestEveryWayToChangeSomethingIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		f := newFixture(t, control.Start(control.Baseline{Spec: "job", Who: "environment", Why: "X"}), control.Logger(slog.New(slog.NewJSONHandler(&log, nil))))
+		log := new(records)
+		f := newFixture(t, control.Start(control.Baseline{Spec: "job", Who: "environment", Why: "X"}),
+			control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: log.add})))
 		var first, second control.Lease
 		var id string
 		named := control.Handler(f.Controller, control.Authorize(func(*http.Request) (string, error) { return "admin", nil }))
@@ -107,7 +107,7 @@ func TestEveryWayToChangeSomethingIsLogged(t *testing.T) {
 			{lease(&first, control.LeaseRequest{Owner: "me", Spec: "agent", TTL: time.Second}), "lease", "me", "lease ID for 1s", "job,agent"},
 			{func() error { return f.Controller.Close() }, "close", "program", "the controller was closed", "job"},
 		}
-		log.Reset()
+		log.take()
 		before := "job"
 		list := func(spec string) []string { return slices.Sorted(strings.SplitSeq(spec, ",")) }
 		for i, step := range steps {
@@ -133,19 +133,14 @@ func TestEveryWayToChangeSomethingIsLogged(t *testing.T) {
 			}
 			before = step.now
 
-			var record struct {
-				Level, Msg, Generation, Kind, Who, Why string
-				Time                                   time.Time
-				Old, New                               []string
-			}
-			require.NoError(t, json.Unmarshal(log.Bytes(), &record), "one record: %s", &log)
-			log.Reset()
-			require.Equal(t, "INFO", record.Level)
-			require.Equal(t, "spangate: spans changed", record.Msg)
-			require.WithinDuration(t, made, record.Time, 0)
-			require.Equal(t, want, control.Change{
-				Generation: record.Generation, Time: want.Time, Kind: record.Kind, Who: record.Who, Why: record.Why, Old: record.Old, New: record.New,
-			}, "step %d", i)
+			logged := log.take()
+			require.Len(t, logged, 1)
+			require.Equal(t, slog.LevelInfo, logged[0].Level)
+			require.Equal(t, "spangate: spans changed", logged[0].Message)
+			require.True(t, made.Equal(logged[0].Time), "%v, not %v", made, logged[0].Time)
+			require.Equal(t, map[string]any{
+				"generation": want.Generation, "kind": want.Kind, "who": want.Who, "why": want.Why, "old": want.Old, "new": want.New,
+			}, attrsOf(logged[0]), "step %d", i)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -88,6 +89,172 @@ func TestFromEnvReadsTheProcessEnvironment(t *testing.T) {
 	f := newFixture(t, control.Start(b))
 	require.Equal(t, "job,sandbox", f.on())
 	require.Equal(t, control.EnvLensSpanGroups, f.State().Why)
+}
+
+func TestTracesAndTheSDKCanBeSwitchedOffInTheEnvironment(t *testing.T) {
+	const (
+		on        = control.EnvGymEnabled
+		gym, lens = control.EnvGymTracesEnabled, control.EnvLensTracesEnabled
+		sdk       = control.EnvSDKDisabled
+	)
+	for _, c := range []struct {
+		env  map[string]string
+		spec string
+		why  string
+	}{
+		{map[string]string{gym: "off"}, "", gym + " is false"},
+		{map[string]string{lens: "0"}, "", lens + " is false"},
+		{map[string]string{gym: "1", lens: "0"}, "default", "neither"},
+		{map[string]string{gym: "0", lens: "1"}, "", gym + " is false"},
+		{map[string]string{gym: " ", lens: "No"}, "", lens + " is false"},
+		{map[string]string{gym: "\t"}, "default", "neither"},
+		{map[string]string{gym: "0", on: "0"}, "", on + " is false"},
+		{map[string]string{sdk: "true"}, "", sdk + " is true"},
+		{map[string]string{sdk: " TrUe\n"}, "", sdk + " is true"},
+		{map[string]string{sdk: "1"}, "default", "neither"},
+		{map[string]string{sdk: "yes"}, "default", "neither"},
+		{map[string]string{sdk: "false"}, "default", "neither"},
+		{map[string]string{sdk: "junk"}, "default", "neither"},
+		{map[string]string{sdk: ""}, "default", "neither"},
+		{map[string]string{sdk: "false", gym: "0"}, "", gym + " is false"},
+	} {
+		if _, set := c.env[on]; !set {
+			c.env[on] = "1"
+		}
+		b, err := control.FromLookup(lookup(c.env))
+		require.NoError(t, err, "%v", c.env)
+		require.Equal(t, c.spec, b.Spec, "%v", c.env)
+		require.Contains(t, b.Why, c.why, "%v", c.env)
+	}
+	// What is neither true nor false is an error, whatever else is set.
+	for _, name := range []string{on, gym, lens} {
+		for _, other := range []string{on, sdk, gym} {
+			env := map[string]string{other: "true", name: "junk"}
+			b, err := control.FromLookup(lookup(env))
+			if name == lens && other == gym {
+				require.NoError(t, err, "it is not read")
+				continue
+			}
+			require.ErrorIs(t, err, control.ErrEnvironment, "%v", env)
+			require.ErrorContains(t, err, `"`+name+`=junk"`)
+			require.Empty(t, b.Spec)
+			require.Equal(t, name+" is neither true nor false", b.Why)
+		}
+	}
+}
+
+func TestPrefixesOfTheProgramWinInTheEnvironment(t *testing.T) {
+	env := map[string]string{
+		"MYAPP_OTEL_ENABLED": "1", "MYAPP_OTEL_SPAN_GROUPS": "job,query",
+		"FALLBACK_SPAN_GROUPS":      "verify",
+		control.EnvGymEnabled:       "0",
+		control.EnvGymSpanGroups:    "sandbox",
+		control.EnvLensSpanGroups:   "step",
+		"OTHER_TRACES_ENABLED":      "0",
+		control.EnvGymTracesEnabled: "1",
+	}
+	for _, c := range []struct {
+		prefixes  []string
+		spec, why string
+	}{
+		{nil, "", control.EnvGymEnabled + " is false"},
+		{[]string{"MYAPP_OTEL"}, "job,query", "MYAPP_OTEL_SPAN_GROUPS"},
+		{[]string{"NONE", "MYAPP_OTEL", "FALLBACK"}, "job,query", "MYAPP_OTEL_SPAN_GROUPS"},
+		{[]string{"FALLBACK", "MYAPP_OTEL"}, "verify", "FALLBACK_SPAN_GROUPS"},
+		{[]string{"OTHER", "MYAPP_OTEL"}, "", "OTHER_TRACES_ENABLED is false"},
+		{[]string{"FALLBACK"}, "", control.EnvGymEnabled + " is false"},
+		{[]string{"myapp_otel2", strings.Repeat("X", 128)}, "", control.EnvGymEnabled + " is false"},
+	} {
+		b, err := control.FromLookup(lookup(env), c.prefixes...)
+		require.NoError(t, err)
+		require.Equal(t, c.spec, b.Spec, c.prefixes)
+		require.Equal(t, c.why, b.Why)
+		require.Equal(t, "environment", b.Who)
+	}
+	b, err := control.FromLookup(lookup(nil), "A", "B")
+	require.NoError(t, err)
+	require.Equal(t, "neither A_ENABLED, B_ENABLED, "+control.EnvGymEnabled+" nor "+control.EnvLensEnabled+" is set", b.Why)
+
+	many := make([]string, 100)
+	for i := range many {
+		many[i] = strings.Repeat("X", 128)
+	}
+	b, err = control.FromLookup(lookup(nil), many...)
+	require.NoError(t, err)
+	newFixture(t, control.Start(b)) // its Why is not too long
+
+	t.Setenv("MYAPP_OTEL_ENABLED", "yes")
+	t.Setenv("MYAPP_OTEL_SPAN_GROUPS", "agent")
+	b, err = control.FromEnv("MYAPP_OTEL")
+	require.NoError(t, err)
+	require.Equal(t, "agent", b.Spec)
+}
+
+func TestPrefixThatNoVariableHasIsRefused(t *testing.T) {
+	for prefix, problem := range map[string]string{
+		"":                       "it is empty; give what comes before _ENABLED",
+		"MYAPP_OTEL_":            "leave out the '_' at its end",
+		"_":                      "leave out the '_' at its end",
+		"1APP":                   "it begins with a digit",
+		"MY APP":                 "' ' at byte 2; letters, digits and '_' are allowed",
+		"MY-APP":                 "'-' at byte 2",
+		"A=B":                    "'=' at byte 1",
+		"Ä":                      "'Ä' at byte 0",
+		"A\x00":                  "'\\x00' at byte 1",
+		strings.Repeat("X", 129): "129 bytes; at most 128",
+	} {
+		b, err := control.FromLookup(lookup(map[string]string{control.EnvGymEnabled: "1"}), "OK", prefix)
+		require.ErrorIs(t, err, control.ErrEnvironment, "%q", prefix)
+		require.ErrorContains(t, err, problem, "%q", prefix)
+		require.Empty(t, b.Spec)
+	}
+}
+
+func TestNilLookupKnowsNoVariable(t *testing.T) {
+	b, err := control.FromLookup(nil)
+	require.NoError(t, err)
+	require.Equal(t, control.Baseline{Who: "environment", AllowPending: true,
+		Why: "neither " + control.EnvGymEnabled + " nor " + control.EnvLensEnabled + " is set"}, b)
+}
+
+func TestExclusionThatPythonReadsTooIsWarnedOf(t *testing.T) {
+	log := new(lockedBuffer)
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	slog.SetDefault(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})))
+
+	var baselines []control.Baseline
+	for _, c := range []struct{ name, spec, instead string }{
+		{control.EnvGymSpanGroups, "default,-rollout", control.EnvGymSpanGroups + "=job,server,http_client"},
+		{control.EnvLensSpanGroups, " -SANDBOX , per_rollout,query", control.EnvLensSpanGroups + "=server,http_client,rollout,verify,agent,model_call"},
+		{control.EnvGymSpanGroups, "-all", control.EnvGymTracesEnabled + "=0"},
+	} {
+		b, err := control.FromLookup(lookup(map[string]string{control.EnvGymEnabled: "1", c.name: c.spec}))
+		require.NoError(t, err)
+		require.Equal(t, c.spec, b.Spec)
+		require.Equal(t, c.name+"; nemo-lens refuses its exclusion, for Python set "+c.instead, b.Why)
+		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+		last := lines[len(lines)-1]
+		require.Contains(t, last, "level=WARN")
+		require.Contains(t, last, "variable="+c.name)
+		require.Contains(t, last, `instead="`+c.instead+`"`)
+		baselines = append(baselines, b)
+	}
+	require.Equal(t, 3, log.lines())
+
+	for _, env := range []map[string]string{
+		{control.EnvGymEnabled: "1", control.EnvGymSpanGroups: "default,late-name"},
+		{control.EnvGymEnabled: "1", "MYAPP_SPAN_GROUPS": "all,-job"},
+		{control.EnvGymEnabled: "0", control.EnvGymSpanGroups: "all,-job"},
+	} {
+		b, err := control.FromLookup(lookup(env), "MYAPP")
+		require.NoError(t, err)
+		require.NotContains(t, b.Why, "nemo-lens")
+	}
+	require.Equal(t, 3, log.lines(), log.String())
+	for _, b := range baselines {
+		newFixture(t, control.Start(b)) // which takes the reason
+	}
 }
 
 func TestConfigIsTheEnvironmentInAFile(t *testing.T) {

@@ -7,9 +7,11 @@ import (
 	"time"
 )
 
-// Settle puts d in place of the time for which a watched file must stay as it is. With a very
-// short one or a very long one, no test depends on how fast the machine is.
-func Settle(d time.Duration) Option { return func(o *options) { o.settle = d } }
+// DefaultInterval is the time between two looks at a watched file without [Interval].
+const DefaultInterval = defaultInterval
+
+// Patience is how long a look waits for a file system that does not answer.
+func Patience(d time.Duration) WatchOption { return func(o *watchOptions) { o.patience = d } }
 
 // Told lets the change log begin, waits at most d until it has told everything, and reports
 // whether it has.

@@ -4,7 +4,6 @@ package control
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,116 +16,113 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// content is what a file was seen to say. Two that are equal say the same.
+// ErrFile is a watched file that does not count as it is: it can't be read, is half written,
+// or holds no spec.
+var ErrFile = errors.New("the file does not count")
+
+// content is the result of one look at a file.
 type content struct {
-	spec    string
-	problem string // why spec is none; empty if it is one
-	whole   bool   // it ends as a file ends that has been written to its end
+	spec  string
+	err   error // why there is no spec; nil if there is one
+	whole bool  // it ends in a line end, as a file does that has been written to its end
+}
+
+// equal reports whether two looks found the same.
+func (c content) equal(other content) bool {
+	if c.err != nil && other.err != nil {
+		return c.err.Error() == other.err.Error()
+	}
+	return c == other
 }
 
 // maxFile is the length in bytes of the longest file that is read: a spec, and some space.
 const maxFile = spangate.MaxSpecLen + 1<<10
 
-// readFile reads the file once and for all: while another process writes it, the beginning of
-// one version and the end of another don't get into one reading. It is read twice for that.
+// readFile looks at the file that path leads to. It never waits for the other end of a pipe,
+// and reads no device.
 func readFile(path string) content {
-	// A named pipe must not be opened: that waits for who writes.
-	if info, err := os.Stat(path); err != nil {
-		return content{problem: explain(err)}
-	} else if !info.Mode().IsRegular() {
-		return content{problem: "it is no regular file"}
-	}
-	f, err := os.Open(path)
+	text, err := readText(path)
 	if err != nil {
-		return content{problem: explain(err)}
+		return content{err: withoutPath(err)}
+	}
+	return parseFile(text)
+}
+
+// readText returns what the file holds, or as much as shows that it is too long.
+func readText(path string) ([]byte, error) {
+	// The first check keeps a device from being opened, which may do something to it. The
+	// second is for a file that took the place of another in between.
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, errNotRegular
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, err
 	}
 	defer f.Close()
-	text, err := readOnce(f)
-	again, err2 := readOnce(f)
-	if err := cmp.Or(err, err2); err != nil {
-		return content{problem: explain(err)}
+	if info, err := f.Stat(); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, errNotRegular
 	}
-	if !bytes.Equal(text, again) {
-		return content{problem: errGrows.Error()}
-	}
-	return readText(text)
-}
-
-// readOnce returns what is in f, or as much of it as shows that it is too long.
-func readOnce(f *os.File) ([]byte, error) {
-	info, err := f.Stat()
+	// While another process writes in place, one read may return the beginning of one
+	// version and the end of another. Two such reads are hardly ever equal.
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, maxFile+1))
 	if err != nil {
 		return nil, err
 	}
-	b := make([]byte, min(info.Size(), maxFile)+1)
-	n, err := f.ReadAt(b, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
+	again, err := io.ReadAll(io.NewSectionReader(f, 0, maxFile+1))
+	if err != nil {
 		return nil, err
 	}
-	if int64(n) > info.Size() {
-		return nil, errGrows // what was read last may be of another version
+	if !bytes.Equal(text, again) {
+		return nil, errWriting
 	}
-	return b[:n], nil
+	return text, nil
 }
 
-var errGrows = errors.New("it is being written")
+var (
+	errNotRegular = errors.New("it is no regular file")
+	errWriting    = errors.New("it is being written")
+)
 
-// explain says what is wrong in words that are the same every time.
-func explain(err error) string {
-	if errors.Is(err, fs.ErrNotExist) {
-		return "it is not there"
+// parseFile reads the text of a file.
+func parseFile(text []byte) content {
+	fail := func(format string, args ...any) content {
+		return content{err: fmt.Errorf(format, args...)}
 	}
-	return err.Error()
-}
-
-// readText reads the text of a file.
-func readText(text []byte) content {
 	if len(text) > maxFile {
-		return content{problem: fmt.Sprintf("it is longer than the %d bytes that a spec may have", spangate.MaxSpecLen)}
+		return fail("it has more than %d bytes", maxFile)
 	}
-	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
-	s := spec.Trim(string(text))
-	c := content{
-		spec: s,
-		// Of a file that is cut off in the midst, the last line has no end; of a spec on
-		// several lines that is cut off between two, the comma is last.
-		whole: bytes.HasSuffix(text, []byte("\n")) && !strings.HasSuffix(s, ","),
+	if !utf8.Valid(text) {
+		return fail("it is not UTF-8")
 	}
-	if problem := checkFile(s); problem != "" {
-		c.spec, c.problem = "", problem
-		c.whole = false // what is wrong may be that it is half written
+	s := string(text)
+	if bom := "\uFEFF"; strings.HasPrefix(s, bom) {
+		s = strings.Repeat(" ", len(bom)) + s[len(bom):] // so that offsets stay those of the file
 	}
-	return c
+	trimmed := spec.Trim(s)
+	switch {
+	case len(trimmed) > spangate.MaxSpecLen:
+		return fail("its spec has %d bytes; at most %d are read", len(trimmed), spangate.MaxSpecLen)
+	case strings.Trim(trimmed, ",") == "":
+		return fail("it is blank; to switch everything off, write -all")
+	case strings.HasSuffix(trimmed, ","):
+		return fail("it ends in a comma, as a half-written file does; remove the comma")
+	}
+	if err := specProblem(s); err != nil {
+		return content{err: err}
+	}
+	return content{spec: trimmed, whole: strings.HasSuffix(s, "\n")}
 }
 
-// checkFile returns what is wrong with s as the spec of a file, or "".
-func checkFile(s string) string {
-	if !utf8.ValidString(s) {
-		return "it is not UTF-8"
+// withoutPath returns err without the path, which the caller names.
+func withoutPath(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
 	}
-	if len(s) > spangate.MaxSpecLen {
-		return fmt.Sprintf("it is longer than the %d bytes that a spec may have", spangate.MaxSpecLen)
-	}
-	blank := true
-	for e := range spec.Entries(s) {
-		blank = false
-		if !validName(e.Name) {
-			return fmt.Sprintf("%q can't be a name; a comma stands between two", spec.Head(e.Name))
-		}
-	}
-	if blank {
-		return "it is blank; to switch everything off, write -all"
-	}
-	return ""
-}
-
-// validName reports whether somebody could register name, in some case.
-func validName(name string) bool {
-	var buf [spec.MaxNameLen]byte
-	folded, ok := spec.Fold(&buf, name)
-	if !ok {
-		return false
-	}
-	_, err := spangate.NewCatalog("x", []spangate.Group{{Name: string(folded), Bit: 1}}, nil)
-	return err == nil || errors.Is(err, spangate.ErrReservedName)
+	return err
 }

@@ -15,8 +15,8 @@ import (
 //	flag.Parse()
 //	c, err := control.New(registry.Default(), control.Start(base))
 //
-// It is configuration, and lenient as that is; a spec longer than [spangate.MaxSpecLen] is
-// a [*spangate.ParseError].
+// It is configuration, and lenient as that is. A value that [Controller.Configure] would refuse
+// is refused in the same words, and b is left as it was.
 func Flag(b *Baseline) flag.Value { return (*baselineFlag)(b) }
 
 // Flag returns a flag that makes its value the baseline of c, as [Controller.Configure]
@@ -33,7 +33,7 @@ type baselineFlag Baseline
 func (f *baselineFlag) String() string { return f.Spec }
 
 func (f *baselineFlag) Set(spec string) error {
-	if err := checkLength(spec); err != nil {
+	if err := checkText(spec); err != nil {
 		return err
 	}
 	*f = baselineFlag(ofFlag(spec))

@@ -30,7 +30,6 @@ func newMetrics(p metric.MeterProvider) (*metrics, error) {
 		return m, nil
 	}
 	m.meter = p.Meter("github.com/spangate/spangate/control")
-	m.counted = make(map[string]int64)
 	var err1, err2, err3, err4 error
 	m.on, err1 = m.meter.Int64ObservableGauge("spangate.group.on",
 		metric.WithDescription("1 if the spans of the group exist, 0 if not"))
@@ -73,6 +72,9 @@ func (m *metrics) count(kind string) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.counted == nil {
+		m.counted = make(map[string]int64)
+	}
 	m.counted[kind]++
 }
 
@@ -80,9 +82,7 @@ func (m *metrics) count(kind string) {
 func (m *metrics) flush() {
 	m.mu.Lock()
 	counted := m.counted
-	if len(counted) > 0 {
-		m.counted = make(map[string]int64)
-	}
+	m.counted = nil
 	m.mu.Unlock()
 	for kind, n := range counted {
 		m.changes.Add(context.Background(), n, metric.WithAttributes(attribute.String("spangate.change.kind", kind)))

@@ -30,14 +30,13 @@ type options struct {
 	logger        *slog.Logger
 	onChange      []func(Change)
 	meters        metric.MeterProvider
-	settle        time.Duration
 }
 
 // program is the who of a change for which no other is named.
 const program = "program"
 
 func newOptions(opts []Option) (options, error) {
-	o := options{maxLeases: DefaultMaxLeases, maxTTL: DefaultMaxTTL, settle: settleTime}
+	o := options{maxLeases: DefaultMaxLeases, maxTTL: DefaultMaxTTL}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(&o)
@@ -56,7 +55,7 @@ func newOptions(opts []Option) (options, error) {
 		return fail("Metrics of a nil %T; leave the option out", o.meters)
 	}
 	o.start = configured(o.start)
-	return o, cmp.Or(checkNames(o.start.Who, o.start.Why), checkLength(o.start.Spec), checkLength(o.deny), checkLength(o.ceiling))
+	return o, cmp.Or(checkNames(o.start.Who, o.start.Why), checkText(o.start.Spec), checkText(o.deny), checkText(o.ceiling))
 }
 
 // Start makes b the baseline to begin with, and the one that [Controller.ResetBaseline] goes

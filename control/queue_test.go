@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,6 +40,24 @@ func receive(t testing.TB, what string, c <-chan struct{}) {
 	case <-time.After(10 * time.Second):
 		require.FailNow(t, "it hangs", what)
 	}
+}
+
+// list keeps what callbacks add to it.
+type list struct {
+	mu    sync.Mutex
+	items []string
+}
+
+func (l *list) add(item string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.items = append(l.items, item)
+}
+
+func (l *list) get() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.items)
 }
 
 // records keeps the records that a handler is called with.
@@ -179,31 +198,25 @@ func TestQueueIsBoundedAndSaysWhatItDropped(t *testing.T) {
 
 // TestDropsAreReportedWhereTheyWere lets one record through between two runs of drops.
 func TestDropsAreReportedWhereTheyWere(t *testing.T) {
-	step := make(chan struct{})
+	step := make(chan struct{}, 2)
 	log := new(records)
 	f := newFixture(t, control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: log.add})))
 	log.take()
-	block := true
-	gate := func() {
-		if block {
-			<-step
-		}
-	}
-	entered := make(chan struct{}, 1)
-	control.Put(f.Controller, func() { entered <- struct{}{}; gate() })
+	entered := make(chan struct{}, 2)
+	waits := func() { entered <- struct{}{}; <-step }
+	control.Put(f.Controller, waits)
 	receive(t, "the queue", entered)
 	fill := func(n int) {
 		for range n {
 			control.Put(f.Controller, func() {})
 		}
 	}
-	control.Put(f.Controller, func() { entered <- struct{}{}; gate() })
+	control.Put(f.Controller, waits)
 	fill(control.MaxQueued + 6) // 7 too many
 	step <- struct{}{}
 	receive(t, "the queue", entered) // one place is free, which a report and a function share
 	fill(3)                          // 2 too many
 	require.EqualValues(t, 7+2, control.Dropped(f.Controller))
-	block = false
 	step <- struct{}{}
 	require.True(t, control.Told(f.Controller, 10*time.Second))
 	var dropped []any
@@ -217,29 +230,30 @@ func TestFirstCallbackComesAfterNewHasReturned(t *testing.T) {
 	t.Run("with the first change", func(t *testing.T) {
 		for range 200 {
 			var c *control.Controller // which the callback reads: the race detector looks on
-			var calls []string
+			var calls list
 			var err error
 			c, err = control.New(registry.New(), control.OnChange(func(change control.Change) {
 				_ = c.State()
-				calls = append(calls, change.Kind)
+				calls.add(change.Kind)
 			}))
 			require.NoError(t, err)
 			require.NoError(t, c.SetBaseline(control.Baseline{Spec: "later", AllowPending: true}))
 			require.NoError(t, c.Close())
-			require.Equal(t, []string{"baseline", "baseline", "close"}, calls)
+			require.True(t, control.Told(c, 10*time.Second))
+			require.Equal(t, []string{"baseline", "baseline", "close"}, calls.get())
 		}
 	})
 	t.Run("or by itself", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var calls []string
+			var calls list
 			r := registry.New()
-			c, err := control.New(r, control.OnChange(func(change control.Change) { calls = append(calls, change.Kind) }))
+			c, err := control.New(r, control.OnChange(func(change control.Change) { calls.add(change.Kind) }))
 			require.NoError(t, err)
 			r.SetSpec("job") // others change the registry while New is busy, too
 			synctest.Wait()
-			require.Empty(t, calls)
+			require.Empty(t, calls.get())
 			sleep(100 * time.Millisecond)
-			require.Equal(t, []string{"baseline", "registry"}, calls)
+			require.Equal(t, []string{"baseline", "registry"}, calls.get())
 			require.NoError(t, c.Close())
 		})
 	})
@@ -249,10 +263,10 @@ func TestCloseMayBeCalledByACallback(t *testing.T) {
 	for _, how := range []string{"itself", "a goroutine that it waits for"} {
 		t.Run(how, func(t *testing.T) {
 			var c atomic.Pointer[control.Controller]
-			var calls []string
+			var calls list
 			closed := make(chan struct{})
 			made, err := control.New(registry.New(), control.OnChange(func(change control.Change) {
-				calls = append(calls, change.Kind+" "+change.Who)
+				calls.add(change.Kind + " " + change.Who)
 				if change.Who != "go" {
 					return
 				}
@@ -271,7 +285,7 @@ func TestCloseMayBeCalledByACallback(t *testing.T) {
 			require.NoError(t, made.SetBaseline(control.Baseline{Who: "after"}))
 			receive(t, "Close", closed)
 			require.True(t, control.Told(made, 10*time.Second))
-			require.Equal(t, []string{"baseline program", "baseline go", "baseline after", "close program"}, calls)
+			require.Equal(t, []string{"baseline program", "baseline go", "baseline after", "close program"}, calls.get())
 			require.ErrorIs(t, made.SetBaseline(baseline("")), control.ErrClosed)
 		})
 	}
@@ -280,10 +294,10 @@ func TestCloseMayBeCalledByACallback(t *testing.T) {
 // TestCloseTellsWhatIsQueued has a callback that is slower than Close waits.
 func TestCloseTellsWhatIsQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var calls []string
+		var calls list
 		c, err := control.New(registry.New(), control.OnChange(func(change control.Change) {
 			time.Sleep(40 * time.Millisecond)
-			calls = append(calls, change.Who)
+			calls.add(change.Who)
 		}))
 		require.NoError(t, err)
 		for i := range 5 {
@@ -293,21 +307,21 @@ func TestCloseTellsWhatIsQueued(t *testing.T) {
 		require.NoError(t, c.Close())
 		require.Equal(t, 100*time.Millisecond, time.Since(begun), "it waits so long and no longer")
 		synctest.Wait()
-		require.Equal(t, []string{"program", "0"}, calls)
+		require.Equal(t, []string{"program", "0"}, calls.get())
 		sleep(time.Second)
-		require.Equal(t, []string{"program", "0", "1", "2", "3", "4", "program"}, calls)
+		require.Equal(t, []string{"program", "0", "1", "2", "3", "4", "program"}, calls.get())
 	})
 	synctest.Test(t, func(t *testing.T) {
-		var calls []string
+		var calls list
 		c, err := control.New(registry.New(), control.OnChange(func(change control.Change) {
 			time.Sleep(40 * time.Millisecond)
-			calls = append(calls, change.Kind)
+			calls.add(change.Kind)
 		}))
 		require.NoError(t, err)
 		begun := time.Now()
 		require.NoError(t, c.Close())
 		require.Equal(t, 80*time.Millisecond, time.Since(begun), "no longer than it takes")
-		require.Equal(t, []string{"baseline", "close"}, calls)
+		require.Equal(t, []string{"baseline", "close"}, calls.get())
 	})
 }
 
@@ -539,16 +553,16 @@ func TestOfManyControllersAtOnceOneIsMade(t *testing.T) {
 
 func TestExpiriesAreToldWhileTheCallbackIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var kinds []string
+		var kinds list
 		f := newFixture(t, control.OnChange(func(change control.Change) {
 			time.Sleep(3 * time.Second)
-			kinds = append(kinds, change.Kind)
+			kinds.add(change.Kind)
 		}))
 		f.lease(t, "me", "job", time.Second)
 		sleep(time.Second)
 		require.Empty(t, f.on(), "a lease ends in time")
 		sleep(time.Hour)
-		require.Equal(t, []string{wire.KindBaseline, wire.KindLease, wire.KindExpiry}, kinds)
+		require.Equal(t, []string{wire.KindBaseline, wire.KindLease, wire.KindExpiry}, kinds.get())
 		require.NoError(t, f.Controller.Close())
 		sleep(time.Hour)
 	})

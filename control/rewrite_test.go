@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // rewriterEnv names the file that this program rewrites, when it runs as another process of a
 // test.
 const rewriterEnv = "SPANGATE_TEST_REWRITE"
 
-// The specs that the other process writes. What is cut off from one of them, or joined of
+// The specs that the other process writes. The beginning of one of them, or one joined of
 // two, selects something else.
 var rewritten = []string{"job,server,sandbox", "step,verify,agent,model_call", "optimizer,\nrollout,\n http_client", "evaluate"}
 
@@ -58,7 +59,12 @@ func writePieces(path, text string) error {
 	}
 	defer f.Close()
 	for len(text) > 0 {
-		n := min(6, len(text))
+		// After a comma, so that a piece never counts, however long this process is kept
+		// from going on.
+		n := strings.IndexByte(text, ',') + 1
+		if n == 0 {
+			n = len(text)
+		}
 		if _, err := f.WriteString(text[:n]); err != nil {
 			return err
 		}

@@ -4,95 +4,157 @@ package control
 
 import (
 	"errors"
-	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// settleTime is how long a file that does not say that it is whole must stay as it is to be
-// taken for whole, and how long anything that is wrong with a file must last to be reported.
-const settleTime = 500 * time.Millisecond
+const (
+	// defaultInterval is the time between two looks at a watched file.
+	defaultInterval = time.Second
+	// defaultPatience is how long a look waits for the file system.
+	defaultPatience = 5 * time.Second
+)
+
+// WatchOption is an option of [Controller.WatchFile]. A nil one has no effect.
+type WatchOption func(*watchOptions)
+
+type watchOptions struct{ interval, patience time.Duration }
+
+// Interval has the file looked at every d, which is more than 0, instead of once a second.
+func Interval(d time.Duration) WatchOption { return func(o *watchOptions) { o.interval = d } }
 
 // FileWatch is a file whose content is the baseline of a [Controller]. Get one from
-// [Controller.WatchFile]. Its methods may be called from any goroutine.
+// [Controller.WatchFile]. Its methods may be called from any goroutine, callbacks included;
+// those of the zero value and of nil do nothing.
 type FileWatch struct {
-	c    *Controller
-	path string
+	c       *Controller
+	path    string
+	options watchOptions
 
-	events  *fsnotify.Watcher
+	reloads chan chan<- error // one answer for each Reload
 	stopped chan struct{}
 	stop    sync.Once
 
-	// What follows belongs to the goroutine that looks at the file.
+	// The rest belongs to WatchFile, and then to run.
 
-	target  string  // the file that path leads to, by whatever links; empty if none
-	seen    content // when it was last looked at
-	current *string // the spec that it said last, nil if none yet
-	said    string  // what was last reported to be wrong, and still is
+	reads   chan content // of the read that is under way
+	reading bool         // one is
+	seen    content      // by the last look
+	spec    *string      // the last one that counted, nil if none yet
+	said    string       // the problem that was last reported and is not over
 }
 
-// WatchFile makes what the file says the baseline, as [Controller.Configure] does, now and
-// whenever it says something else: after a write, when another file is renamed over it, when
-// it is deleted and made again, and when a symbolic link on the way to it is swapped, as
-// Kubernetes does with the ..data of a ConfigMap.
+// WatchFile makes the content of the file the baseline, as [Controller.Configure] does, now
+// and whenever it changes. The file is looked at once a second, or as [Interval] says, and
+// whenever [FileWatch.Reload] is called. It is found by its path each time, so links, mounts,
+// network file systems, directories that are made anew and the ..data of a Kubernetes
+// ConfigMap need no care. A relative path is one of the current directory.
 //
-// The file holds one spec, which may be spread over lines. A byte order mark and space around
-// a name, line ends of any kind included, do no harm. Names that nobody has registered are
-// kept until somebody does.
+// The file holds one spec of at most [spangate.MaxSpecLen] bytes, which may be spread over
+// lines that end in a comma. A byte order mark, space around a name and line ends of any kind
+// do no harm. Names that are not registered are kept until they are.
 //
-// Whoever writes should rename a whole file over the old one, or end the file with a line
-// end and not with a comma before it: such a file is whole, and counts at once. Any other is
-// taken for whole when it has stayed the same for half a second, so that what another process
-// is still writing does not count. A file that is missing, blank, too long, not text, or holds
-// what can't be a name changes nothing: what was last in force stays, and one record of level
-// WARN says so. To switch everything off, write -all.
+// A file that ends in a line end is whole and counts at once. Any other counts when two looks
+// in a row find the same, so that a file that is being written does not. To be safe, rename a
+// whole file over the old one, or end the file with a line end.
 //
-// WatchFile returns when the file has been read; if it is not there or no good, that is
-// reported, and no error. The error is the operating system's, when there is no directory to
-// watch, or an [*Error] for [ErrClosed].
-func (c *Controller) WatchFile(path string) (*FileWatch, error) {
+// A file that can't be read, is no regular file, is blank, too long, not UTF-8, ends in a
+// comma, or has text that can't be a name changes nothing: the last baseline stays, the file
+// is looked at again, and one record of level WARN says what is wrong. Problems that only one
+// look finds are not reported, except by WatchFile itself. To switch everything off, write
+// -all.
+//
+// The baseline's Who is "file", and its Why the path. A file that stays as it is leaves alone
+// what else has been made the baseline since.
+//
+// WatchFile returns after the first look; a file that does not count is no error. The error is
+// an [*Error] for [ErrOption] if path is empty or an option is bad, for [ErrClosed] or
+// [ErrNilController], or the operating system's if it does not know the current directory.
+func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, error) {
+	fail := func(reason error, what string) (*FileWatch, error) {
+		return nil, &Error{Op: "watch", Input: path, Err: because(reason, "%s", what)}
+	}
+	if c.usable() != nil {
+		return fail(ErrNilController, "make one with control.New")
+	}
+	if path == "" {
+		return fail(ErrOption, "the path is empty; name the file to watch")
+	}
+	o := watchOptions{interval: defaultInterval, patience: defaultPatience}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&o)
+		}
+	}
+	if o.interval <= 0 {
+		return fail(ErrOption, "Interval("+o.interval.String()+"); more than 0")
+	}
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	events, err := fsnotify.NewWatcher()
-	if err != nil {
+	w := &FileWatch{
+		c: c, path: path, options: o,
+		reloads: make(chan chan<- error),
+		stopped: make(chan struct{}),
+		reads:   make(chan content, 1),
+	}
+	if err := w.permit(); err != nil {
 		return nil, err
 	}
-	w := &FileWatch{c: c, path: path, events: events, stopped: make(chan struct{})}
-	dir := filepath.Dir(path)
-	err = w.permit()
-	if err == nil {
-		if cause := events.Add(dir); cause != nil { // which names neither what nor where
-			err = &fs.PathError{Op: "watch", Path: dir, Err: cause}
-		}
-	}
-	if err != nil {
-		_ = events.Close()
-		return nil, err
-	}
-	w.follow()
-	if again := w.look(); again && w.seen.problem == "" {
-		time.Sleep(c.options.settle)
-		w.settle()
+	if _ = w.look(); w.seen.err != nil {
+		w.report(w.seen.err.Error())
 	}
 	go w.run()
 	return w, nil
 }
 
-// Close stops watching; the baseline stays. Nothing that the file says counts once Close has
-// returned. To close again does nothing. Close waits for nobody, so that a callback may call
-// it.
+// Reload looks at the file now, rather than at the next interval, and returns nil if its spec
+// is in force, or waits for a second look that finds the same because the file does not end
+// in a line end. (A second Reload is such a look.)
+//
+// Otherwise nothing has changed, and the error is an [*Error]: for [ErrFile] if the file does
+// not count, for [ErrClosed] if the watch or the controller is closed. One for ErrFile is one
+// for [ErrSpec] too if the file has text that can't be a name, and for the operating system's
+// error, such as [fs.ErrNotExist], if the file can't be read. Reload waits for at most five
+// seconds for a file system that does not answer.
+func (w *FileWatch) Reload() error {
+	if w == nil || w.c == nil {
+		return &Error{Op: "watch", Err: because(ErrClosed, "get a watch from WatchFile")}
+	}
+	late := time.NewTimer(w.options.patience)
+	defer late.Stop()
+	answer := make(chan error, 1)
+	reloads := w.reloads
+	for {
+		select {
+		case reloads <- answer:
+			reloads = nil // and wait for the answer
+		case err := <-answer:
+			return err
+		case <-w.stopped:
+			return w.permit()
+		case <-w.c.done:
+			return w.permit()
+		case <-late.C:
+			return w.refuse(because(ErrFile, "%w", errLate))
+		}
+	}
+}
+
+// Close stops watching; the baseline stays. Nothing that the file holds counts once Close has
+// returned. It waits for neither the file system nor the logger. To close again does nothing.
 func (w *FileWatch) Close() error {
+	if w == nil || w.c == nil {
+		return nil
+	}
 	w.stop.Do(func() {
-		// In the midst of no change.
+		// Under the update lock, so no change is in flight.
 		_ = w.c.update(author{}, func(time.Time) (cause, error) { close(w.stopped); return cause{}, errNothing })
 		select {
 		case <-w.stopped:
@@ -107,100 +169,90 @@ func (w *FileWatch) Close() error {
 func (w *FileWatch) permit() error {
 	select {
 	case <-w.stopped:
-		return errors.New("spangate/control: watch: stopped")
+		return w.refuse(because(ErrClosed, "call WatchFile again"))
 	case <-w.c.done:
-		return &Error{Op: "watch", Input: w.path, Err: because(ErrClosed, "make another controller")}
+		return w.refuse(because(ErrClosed, "make another controller"))
 	default:
 		return nil
 	}
 }
 
-// run looks at the file whenever something happens near it, and again when nothing has
-// happened for a while.
+func (w *FileWatch) refuse(err error) error { return &Error{Op: "watch", Input: w.path, Err: err} }
+
+// run looks at the file until the watch or the controller is closed.
 func (w *FileWatch) run() {
-	defer w.events.Close()
-	settle := time.NewTimer(w.c.options.settle)
-	defer settle.Stop()
+	tick := time.NewTicker(w.options.interval)
+	defer tick.Stop()
 	for {
 		select {
 		case <-w.stopped:
 			return
 		case <-w.c.done:
 			return
-		case e := <-w.events.Events:
-			if !w.concerns(e.Name) {
-				continue
-			}
-		case <-w.events.Errors: // events were lost, or a directory; the file itself will tell
-		case <-settle.C:
-			if settled := w.settle(); !settled {
-				settle.Reset(w.c.options.settle)
-			}
-			continue
-		}
-		w.follow()
-		if w.look() {
-			settle.Reset(w.c.options.settle)
+		case <-tick.C:
+			_ = w.look()
+		case answer := <-w.reloads:
+			answer <- w.look()
 		}
 	}
 }
 
-// follow watches the directories whose changes may be changes of the file: its own, that of
-// the file that it is a link to, and the one above, in which its own may be made anew.
-func (w *FileWatch) follow() {
-	dir := filepath.Dir(w.path)
-	dirs := []string{dir, filepath.Dir(dir)}
-	var err error
-	if w.target, err = filepath.EvalSymlinks(w.path); err == nil {
-		dirs = append(dirs, filepath.Dir(w.target))
+// look reads the file, makes its spec the baseline if it counts, and returns why it does not.
+func (w *FileWatch) look() error {
+	now := w.read()
+	if err := w.permit(); err != nil {
+		return err
 	}
-	for _, dir := range dirs {
-		_ = w.events.Add(dir) // one that is not there will come with an event
+	again := now.equal(w.seen)
+	w.seen = now
+	if now.err != nil {
+		if again {
+			w.report(now.err.Error())
+		}
+		return w.refuse(because(ErrFile, "%w", now.err))
 	}
-}
-
-// concerns reports whether what happened to the file called name may have to do with w's. In
-// its own directory anything may: links on the way to it have names of their own.
-func (w *FileWatch) concerns(name string) bool {
-	dir, in := filepath.Dir(w.path), filepath.Dir(name)
-	return name == dir || in == dir || in == filepath.Dir(w.target)
-}
-
-// look reads the file, takes over what it says if that is whole, and reports whether it must
-// be looked at again.
-func (w *FileWatch) look() (again bool) {
-	w.seen = readFile(w.path)
-	if w.seen.whole {
-		w.take()
-	}
-	return !w.seen.whole
-}
-
-// settle takes the file as it is, and reports whether it is still as it was when it was last
-// looked at; if it is not, it takes nothing.
-func (w *FileWatch) settle() bool {
-	before := w.seen
-	if w.seen = readFile(w.path); w.seen != before {
-		return false
-	}
-	w.take()
-	return true
-}
-
-// take takes over what the file was seen to say, or says why not.
-func (w *FileWatch) take() {
-	if w.seen.problem != "" {
-		w.report(w.seen.problem)
-		return
+	if !now.whole && !again {
+		return nil
 	}
 	w.said = ""
-	if w.current != nil && *w.current == w.seen.spec {
-		return // what somebody else has asked for since stays
+	if w.spec != nil && *w.spec == now.spec {
+		return nil
 	}
-	if err := w.c.configure(Baseline{Spec: w.seen.spec, Who: "file", Why: w.shownPath()}, w.permit); err != nil {
-		return // nobody watches any more
+	if err := w.c.configure(Baseline{Spec: now.spec, Who: "file", Why: w.shownPath()}, w.permit); err != nil {
+		return err
 	}
-	w.current = new(w.seen.spec)
+	w.spec = &now.spec
+	return nil
+}
+
+// errLate is a file system that does not answer, as one of the network may do.
+var errLate = errors.New("the file system does not answer")
+
+// read returns what is in the file now, or errLate if it can't say for a while. The read may
+// hang for as long as it likes: there is one at a time.
+func (w *FileWatch) read() content {
+	late := time.NewTimer(w.options.patience)
+	defer late.Stop()
+	for {
+		fresh := !w.reading
+		if fresh {
+			w.reading = true
+			go func() { w.reads <- readFile(w.path) }()
+		}
+		select {
+		case c := <-w.reads:
+			w.reading = false
+			if fresh { // and not of an earlier look that gave up
+				return c
+			}
+		case <-late.C:
+			return content{err: errLate}
+		case <-w.stopped:
+			return content{}
+		case <-w.c.done:
+			return content{}
+		}
+	}
 }
 
 // shownPath returns the path as a reason, which is short and stands on a line.
@@ -211,12 +263,12 @@ func (w *FileWatch) shownPath() string {
 	return spec.Head(strconv.QuoteToASCII(w.path))
 }
 
-// report says what is wrong with the file, unless it has just been said.
+// report logs the problem unless it was the last one.
 func (w *FileWatch) report(problem string) {
-	if problem == w.said || w.permit() != nil {
+	if problem == w.said {
 		return
 	}
 	w.said = problem
-	w.c.logger().Warn("spangate: the watched file is no good, so what was last asked for stays in force",
+	w.c.warn(time.Now(), "spangate: the watched file does not count, so the last baseline stays in force",
 		slog.String("file", w.path), slog.String("problem", problem))
 }

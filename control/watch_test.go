@@ -4,17 +4,20 @@ package control_test
 
 import (
 	"bytes"
-	"io"
+	"context"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spangate/spangate"
@@ -29,45 +32,69 @@ type watched struct {
 	*control.FileWatch
 }
 
-// newWatched has a file with this text watched. Anything that settles does so at once, unless
-// opts say otherwise.
-func newWatched(t *testing.T, text string, opts ...control.Option) *watched {
+// newWatched writes text to a file and watches it.
+func newWatched(t *testing.T, text string, opts ...control.WatchOption) *watched {
 	t.Helper()
-	w := &watched{path: filepath.Join(t.TempDir(), "spans"), log: new(lockedBuffer)}
-	w.write(t, text)
-	w.watch(t, opts...)
-	return w
+	path := filepath.Join(t.TempDir(), "spans")
+	write(t, path, text)
+	return watch(t, path, opts...)
 }
 
-func (w *watched) watch(t *testing.T, opts ...control.Option) {
+// watch watches path, over the baseline step. Unless opts say otherwise the file is looked at
+// by WatchFile and by Reload only, so that no test depends on how fast the machine is.
+func watch(t *testing.T, path string, opts ...control.WatchOption) *watched {
 	t.Helper()
+	w := &watched{path: path, log: new(lockedBuffer)}
 	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	w.fixture = newFixture(t, append([]control.Option{control.Start(baseline("step")), control.Settle(time.Millisecond), control.Logger(logger)}, opts...)...)
+	w.fixture = newFixture(t, control.Start(baseline("step")), control.Logger(logger))
 	var err error
-	w.FileWatch, err = w.WatchFile(w.path)
+	w.FileWatch, err = w.WatchFile(path, append([]control.WatchOption{control.Interval(time.Hour)}, opts...)...)
 	require.NoError(t, err)
+	return w
 }
 
 func (w *watched) Close() error { return w.FileWatch.Close() }
 
-func (w *watched) write(t *testing.T, text string) {
+func write(t *testing.T, path, text string) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(w.path, []byte(text), 0o644))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// replace writes the file in one step, so that nobody sees it blank in between.
+func (w *watched) write(t *testing.T, text string) {
+	t.Helper()
+	write(t, w.path, text)
+}
+
+// replace renames a whole file over the one that is watched.
 func (w *watched) replace(t *testing.T, text string) {
 	t.Helper()
 	next := w.path + ".next"
-	require.NoError(t, os.WriteFile(next, []byte(text), 0o644))
+	write(t, next, text)
 	require.NoError(t, os.Rename(next, w.path))
 }
 
-// lookAtIt lets the watch see the file as it is now. What a test requires does not depend on
-// whether it does; that it would find what is wrong with the watch, does.
-func lookAtIt() { time.Sleep(5 * time.Millisecond) }
+// counts looks at the file once, after which it must be in force.
+func (w *watched) counts(t *testing.T, on string) {
+	t.Helper()
+	require.NoError(t, w.Reload())
+	require.Equal(t, on, w.on())
+}
 
-// becomes waits for the gate and, which comes a moment later, the state to show it.
+// refused looks at the file once, after which nothing must have changed.
+func (w *watched) refused(t *testing.T, problem string) {
+	t.Helper()
+	before := w.State()
+	err := w.Reload()
+	require.ErrorIs(t, err, control.ErrFile)
+	require.ErrorContains(t, err, problem)
+	var e *control.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "watch", e.Op)
+	require.Equal(t, w.path, e.Input)
+	require.Equal(t, before.Generation, w.State().Generation)
+}
+
+// becomes waits for the gate and, which may come a moment later, the state to show it.
 func (w *watched) becomes(t *testing.T, on string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -75,12 +102,14 @@ func (w *watched) becomes(t *testing.T, on string) {
 	}, time.Minute, time.Millisecond, "it is %s", w.on())
 }
 
-// says waits for n warnings.
-func (w *watched) says(t *testing.T, n int, text string) {
+// reports waits for n warnings, of which the last has this text.
+func (w *watched) reports(t *testing.T, n int, text string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return w.log.lines() >= n }, time.Minute, time.Millisecond)
-	require.Equal(t, n, w.log.lines(), w.log.String())
-	require.Contains(t, w.log.String(), text)
+	lines := strings.Split(strings.TrimSpace(w.log.String()), "\n")
+	require.Len(t, lines, n, w.log.String())
+	require.Contains(t, lines[n-1], text)
+	require.Contains(t, lines[n-1], "level=WARN")
 }
 
 type lockedBuffer struct {
@@ -102,8 +131,8 @@ func (l *lockedBuffer) String() string {
 
 func (l *lockedBuffer) lines() int { return strings.Count(l.String(), "\n") }
 
-func TestFileIsReadBeforeWatchFileReturns(t *testing.T) {
-	for _, text := range []string{"job,sandbox\n", "job,sandbox", "\ufeff job ,\r\n SANDBOX\r\n", "job,sandbox\u2028", "job,,sandbox,"} {
+func TestFileThatEndsInALineEndCountsBeforeWatchFileReturns(t *testing.T) {
+	for _, text := range []string{"job,sandbox\n", "\ufeff job ,\r\n SANDBOX\r\n", "job,\nsandbox\n\n", "job,,sandbox \x1c\n"} {
 		w := newWatched(t, text)
 		require.Equal(t, "job,sandbox", w.on(), "%q", text)
 		s := w.State()
@@ -114,162 +143,378 @@ func TestFileIsReadBeforeWatchFileReturns(t *testing.T) {
 	}
 }
 
-func TestFileThatSaysSomethingElseCounts(t *testing.T) {
-	w := newWatched(t, "job\n")
-	w.write(t, "sandbox\n")
-	w.becomes(t, "sandbox")
-	w.write(t, "verify") // not whole by itself
-	w.becomes(t, "verify")
+func TestFileWithoutALineEndCountsAtTheSecondLookThatFindsTheSame(t *testing.T) {
+	for _, text := range []string{"job,sandbox", "\ufeffjob,\r\nsandbox", "job,sandbox\u2028", "job,sandbox\r"} {
+		w := newWatched(t, text)
+		require.Equal(t, "step", w.on(), "%q", text)
+		w.counts(t, "job,sandbox")
+		w.write(t, "verify")
+		w.counts(t, "job,sandbox")
+		w.write(t, "agent")
+		w.counts(t, "job,sandbox")
+		w.counts(t, "agent")
+		w.write(t, "rollout")
+		w.counts(t, "agent")
+		w.write(t, "rollout\n")
+		w.counts(t, "rollout")
+		require.Empty(t, w.log.String())
+	}
+}
 
+func TestFileIsLookedAtEveryInterval(t *testing.T) {
+	require.Equal(t, time.Second, control.DefaultInterval)
+	w := newWatched(t, "job\n", control.Interval(time.Millisecond), nil)
+	w.replace(t, "sandbox\n")
+	w.becomes(t, "sandbox")
+	w.replace(t, "verify")
+	w.becomes(t, "verify")
+	require.NoError(t, os.Remove(w.path))
+	w.reports(t, 1, "no such file")
 	w.replace(t, "agent\n")
 	w.becomes(t, "agent")
-	w.write(t, "rollout\n") // in the new file
-	w.becomes(t, "rollout")
+	w.reports(t, 1, "no such file")
+}
 
+func TestFileWithoutOptionsIsLookedAt(t *testing.T) {
+	f := newFixture(t)
+	path := filepath.Join(t.TempDir(), "spans")
+	write(t, path, "job\n")
+	_, err := f.WatchFile(path)
+	require.NoError(t, err)
+	write(t, path, "sandbox\n")
+	require.Eventually(t, func() bool { return f.on() == "sandbox" }, time.Minute, 10*time.Millisecond)
+}
+
+func TestFileThatChangesCounts(t *testing.T) {
+	w := newWatched(t, "job\n")
+	w.write(t, "sandbox\n")
+	w.counts(t, "sandbox")
+	w.replace(t, "agent\n")
+	w.counts(t, "agent")
+	w.write(t, "rollout\n") // in the new file
+	w.counts(t, "rollout")
 	require.NoError(t, os.Remove(w.path))
 	w.write(t, "job,late\n")
-	w.becomes(t, "job")
+	w.counts(t, "job")
 	require.Equal(t, []string{"late"}, w.State().Pending)
 	w.write(t, "-all\n")
-	w.becomes(t, "")
+	w.counts(t, "")
 }
 
-// TestConfigMapSwapCounts does what kubelet does: a new directory, and one rename of the link
-// that everything goes through. No event has the file's name.
-func TestConfigMapSwapCounts(t *testing.T) {
-	dir := t.TempDir()
-	volume := func(name, text string) {
-		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "spans"), []byte(text), 0o644))
-		require.NoError(t, os.Symlink(name, filepath.Join(dir, "..data_tmp")))
-		require.NoError(t, os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")))
+// TestFileOfTheSameSizeAndTimeCounts has two versions that differ in nothing but their content.
+func TestFileOfTheSameSizeAndTimeCounts(t *testing.T) {
+	w := newWatched(t, "agent\n")
+	before, err := os.Stat(w.path)
+	require.NoError(t, err)
+	w.write(t, "  job\n")
+	require.NoError(t, os.Chtimes(w.path, before.ModTime(), before.ModTime()))
+	after, err := os.Stat(w.path)
+	require.NoError(t, err)
+	require.True(t, os.SameFile(before, after))
+	require.Equal(t, before.Size(), after.Size())
+	w.counts(t, "job")
+}
+
+// TestFileIsFoundByItsPath changes what is at the path in every way that file events, or a
+// file that is kept open, would miss.
+func TestFileIsFoundByItsPath(t *testing.T) {
+	// Each returns the path, whose file says job, and makes it say something else.
+	type place func(t *testing.T, dir string) (path string, change func(text string))
+	in := func(dir string, names ...string) string {
+		path := filepath.Join(append([]string{dir}, names...)...)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			panic(err)
+		}
+		return path
 	}
-	volume("..1", "job")
-	require.NoError(t, os.Symlink(filepath.Join("..data", "spans"), filepath.Join(dir, "spans")))
-	w := &watched{path: filepath.Join(dir, "spans"), log: new(lockedBuffer)}
-	w.watch(t)
-	require.Equal(t, "job", w.on())
-	for i, spec := range []string{"sandbox", "verify\n", "all", "agent\n"} {
-		volume("..v"+string(rune('a'+i)), spec)
-		w.becomes(t, spangate.Gym.Format(spangate.MustParse(strings.TrimSpace(spec))))
+	link := func(t *testing.T, to, at string) {
+		next := at + ".next"
+		require.NoError(t, os.Symlink(to, next))
+		require.NoError(t, os.Rename(next, at))
 	}
-	require.NoError(t, os.RemoveAll(filepath.Join(dir, "..1")))
-	volume("..2", "rollout")
-	w.becomes(t, "rollout")
-	require.Empty(t, w.log.String())
+	for name, place := range map[string]place{
+		"link to a link in other folders": func(t *testing.T, dir string) (string, func(string)) {
+			file, middle, path := in(dir, "a", "file"), in(dir, "b", "middle"), in(dir, "c", "spans")
+			write(t, file, "job\n")
+			link(t, file, middle)
+			link(t, middle, path)
+			return path, func(text string) { write(t, file, text) }
+		},
+		"link to a link that is swapped": func(t *testing.T, dir string) (string, func(string)) {
+			n, middle, path := 0, in(dir, "b", "middle"), in(dir, "c", "spans")
+			change := func(text string) {
+				n++
+				file := in(dir, "a", strings.Repeat("x", n))
+				write(t, file, text)
+				link(t, file, middle)
+			}
+			change("job\n")
+			link(t, middle, path)
+			return path, change
+		},
+		"folder that is a link": func(t *testing.T, dir string) (string, func(string)) {
+			n := 0
+			change := func(text string) {
+				n++
+				file := in(dir, strings.Repeat("x", n), "spans")
+				write(t, file, text)
+				link(t, filepath.Dir(file), in(dir, "folder"))
+			}
+			change("job\n")
+			return in(dir, "folder", "spans"), change
+		},
+		"hard link in another folder": func(t *testing.T, dir string) (string, func(string)) {
+			file, path := in(dir, "a", "file"), in(dir, "b", "spans")
+			write(t, file, "job\n")
+			require.NoError(t, os.Link(file, path))
+			return path, func(text string) { write(t, file, text) }
+		},
+		"..data of a ConfigMap": func(t *testing.T, dir string) (string, func(string)) {
+			n := 0
+			change := func(text string) {
+				n++
+				version := "..v" + strings.Repeat("x", n)
+				write(t, in(dir, version, "spans"), text)
+				link(t, version, in(dir, "..data"))
+				require.NoError(t, os.RemoveAll(in(dir, "..v"+strings.Repeat("x", n-1))))
+			}
+			change("job\n")
+			link(t, filepath.Join("..data", "spans"), in(dir, "spans"))
+			return in(dir, "spans"), change
+		},
+		"grandparent that is made anew": func(t *testing.T, dir string) (string, func(string)) {
+			change := func(text string) {
+				require.NoError(t, os.RemoveAll(in(dir, "a")))
+				write(t, in(dir, "a", "b", "c", "spans"), text)
+			}
+			change("job\n")
+			return in(dir, "a", "b", "c", "spans"), change
+		},
+		"grandparent that is swapped": func(t *testing.T, dir string) (string, func(string)) {
+			change := func(text string) {
+				write(t, in(dir, "next", "b", "spans"), text)
+				require.NoError(t, os.RemoveAll(in(dir, "a")))
+				require.NoError(t, os.Rename(in(dir, "next"), in(dir, "a")))
+			}
+			change("job\n")
+			return in(dir, "a", "b", "spans"), change
+		},
+		"beside a busy file": func(t *testing.T, dir string) (string, func(string)) {
+			path, stop := in(dir, "spans"), make(chan struct{})
+			write(t, path, "job\n")
+			var busy sync.WaitGroup
+			busy.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						_ = os.WriteFile(filepath.Join(dir, "busy"), nil, 0o644)
+					}
+				}
+			})
+			t.Cleanup(func() { close(stop); busy.Wait() })
+			return path, func(text string) { write(t, path, text) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, change := place(t, t.TempDir())
+			w := watch(t, path)
+			require.Equal(t, "job", w.on())
+			for range 3 {
+				change("sandbox\n")
+				w.counts(t, "sandbox")
+				change("verify") // by its size and age not to be told from the next
+				w.counts(t, "sandbox")
+				w.counts(t, "verify")
+			}
+			require.Empty(t, w.log.String())
+		})
+	}
 }
 
-func TestFileBehindALinkCounts(t *testing.T) {
-	elsewhere := filepath.Join(t.TempDir(), "real")
-	require.NoError(t, os.WriteFile(elsewhere, []byte("job\n"), 0o644))
-	w := &watched{path: filepath.Join(t.TempDir(), "spans"), log: new(lockedBuffer)}
-	require.NoError(t, os.Symlink(elsewhere, w.path))
-	w.watch(t, control.Settle(time.Hour)) // an event has to tell
-	require.NoError(t, os.WriteFile(elsewhere, []byte("sandbox\n"), 0o644))
-	w.becomes(t, "sandbox")
-}
-
-func TestDirectoryThatIsMadeAnewIsWatched(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "config")
-	require.NoError(t, os.Mkdir(dir, 0o755))
-	w := &watched{path: filepath.Join(dir, "spans"), log: new(lockedBuffer)}
-	w.write(t, "job\n")
-	w.watch(t)
-	require.NoError(t, os.RemoveAll(dir))
-	w.says(t, 1, "it is not there")
-	require.NoError(t, os.Mkdir(dir, 0o755))
-	w.write(t, "sandbox\n")
-	w.becomes(t, "sandbox")
-	w.write(t, "verify\n")
-	w.becomes(t, "verify")
-}
-
-func TestFileThatIsNoGoodKeepsTheLastGoodSetAndSaysSoOnce(t *testing.T) {
+func TestBadFileKeepsTheLastGoodSetAndIsReportedOnce(t *testing.T) {
 	for text, problem := range map[string]string{
 		"":                           "it is blank; to switch everything off, write -all",
 		" \r\n":                      "it is blank",
 		"\ufeff":                     "it is blank",
 		",\n":                        "it is blank",
-		"job,sand box\n":             "can't be a name",
-		"job sandbox\n":              "can't be a name",
-		"job\nsandbox\n":             "can't be a name",
-		"job,- sandbox\n":            "can't be a name",
-		"job,-\n":                    "can't be a name",
-		"job,\x00\x00\n":             "can't be a name",
-		"{\"spec\": \"all\"}\n":      "can't be a name",
-		"job,\xff\n":                 "not UTF-8",
-		"job," + tooLong + "\n":      "longer than",
-		strings.Repeat("x", 1<<20):   "longer than",
-		strings.Repeat("x", 64) + "": "can't be a name",
+		"job,\n":                     "it ends in a comma, as a half-written file does; remove the comma",
+		"job, ":                      "it ends in a comma",
+		"job,sand box\n":             `entry "sand box" can't be a name: it has ' ' at byte 8; a comma is missing between two names`,
+		"job\nsandbox\n":             "a comma is missing between two names",
+		"\ufeff\"job\"\n":            `it has '"' at byte 3; remove the quotes`,
+		"[job, sandbox]\n":           "without brackets",
+		"$(SPANS)\n":                 "the variable was not expanded",
+		"job,- sandbox\n":            "write the name right after the '-'",
+		"job,-\n":                    "no name after the '-' at byte 4",
+		"job,\x00\x00\n":             `it has '\x00' at byte 4`,
+		"{\"spec\": \"all\"}\n":      "without braces",
+		"job,\xff\n":                 "it is not UTF-8",
+		"\xff\xfej\x00\n\x00":        "it is not UTF-8",
+		"job," + tooLong + "\n":      "at most 65536 are read",
+		strings.Repeat("x", 1<<20):   "it has more than 66560 bytes",
+		strings.Repeat("x", 64) + "": "longer than 63 bytes",
 	} {
 		w := newWatched(t, "job\n")
-		w.replace(t, text)
-		w.says(t, 1, problem)
-		require.Contains(t, w.log.String(), "stays in force")
-		w.replace(t, text) // again
-		lookAtIt()
+		w.write(t, text)
+		w.refused(t, problem)
+		require.Empty(t, w.log.String(), "one look may have been unlucky")
+		w.refused(t, problem)
+		w.reports(t, 1, "stays in force")
+		w.refused(t, problem)
 		require.Equal(t, "job", w.on(), "%q", text)
-		w.replace(t, "sandbox\n")
-		w.becomes(t, "sandbox")
-		w.says(t, 1, problem)
-		w.replace(t, text) // after it was good
-		w.says(t, 2, problem)
-		require.Equal(t, "sandbox", w.on())
+		w.write(t, "sandbox\n")
+		w.counts(t, "sandbox")
+		w.write(t, text) // after it was good
+		w.refused(t, problem)
+		w.refused(t, problem)
+		w.reports(t, 2, "file="+w.path)
 		require.Equal(t, "sandbox", w.State().Startup.Spec)
 	}
 }
 
-func TestFileThatIsMissingOrNoFileKeepsTheLastGoodSet(t *testing.T) {
+func TestTextOfAFileThatCantBeANameIsABadSpec(t *testing.T) {
 	w := newWatched(t, "job\n")
-	require.NoError(t, os.Remove(w.path))
-	w.says(t, 1, "it is not there")
-	require.NoError(t, os.Mkdir(w.path, 0o755))
-	w.says(t, 2, "no regular file")
-	require.Equal(t, "job", w.on())
-	require.NoError(t, os.Remove(w.path))
-	w.says(t, 3, "it is not there")
-	w.write(t, "sandbox\n")
-	w.becomes(t, "sandbox")
+	w.write(t, "'job'\n")
+	require.ErrorIs(t, w.Reload(), control.ErrSpec)
+	w.write(t, "\n")
+	require.NotErrorIs(t, w.Reload(), control.ErrSpec)
 }
 
-func TestFileNeedNotBeThereYet(t *testing.T) {
-	w := &watched{path: filepath.Join(t.TempDir(), "spans"), log: new(lockedBuffer)}
-	w.watch(t)
-	require.Equal(t, "step", w.on())
-	w.says(t, 1, "it is not there")
-	w.write(t, "sandbox\n")
-	w.becomes(t, "sandbox")
+func TestLongestFileCounts(t *testing.T) {
+	longest := strings.Repeat("late,", spangate.MaxSpecLen/5) + "x" // and not a byte more
+	require.Len(t, longest, spangate.MaxSpecLen)
+	space := strings.Repeat("\n", 1<<10)
+	w := newWatched(t, longest+space)
+	require.Equal(t, longest, w.State().Spec)
+	w.write(t, longest+"y\n")
+	w.refused(t, "its spec has 65537 bytes; at most 65536 are read")
+	w.write(t, longest+space+"\n")
+	w.refused(t, "it has more than 66560 bytes")
+	w.write(t, space+longest)
+	w.counts(t, "")
 }
 
-// TestHalfWrittenFileDoesNotCount has nothing settle, so that a file counts only when it is
-// whole by itself, however long its writer takes.
-func TestHalfWrittenFileDoesNotCount(t *testing.T) {
-	w := newWatched(t, "job\n", control.Settle(time.Hour))
-	w.changes.take()
-	f, err := os.Create(w.path)
-	require.NoError(t, err)
-	defer f.Close()
-	for _, piece := range []string{"ste", "p", ",serv", "er,\n", "ver ify\n", "", ",\n"} {
-		_, err := f.WriteString(piece)
-		require.NoError(t, err)
-		lookAtIt()
+func TestFileThatIsNoFileKeepsTheLastGoodSet(t *testing.T) {
+	w := newWatched(t, "job\n")
+	for i, c := range []struct {
+		problem string
+		make    func() error
+	}{
+		{"no such file", func() error { return nil }},
+		{"it is no regular file", func() error { return os.Mkdir(w.path, 0o755) }},
+		{"too many", func() error { return os.Symlink(w.path, w.path) }},
+		{"no such file", func() error { return os.Symlink("nowhere", w.path) }},
+		{"not a directory", func() error { return os.Symlink(os.Args[0]+"/spans", w.path) }},
+	} {
+		require.NoError(t, os.RemoveAll(w.path))
+		require.NoError(t, c.make())
+		w.refused(t, c.problem)
+		w.refused(t, c.problem)
+		w.reports(t, i+1, c.problem)
+		require.Equal(t, "job", w.on())
 	}
-	require.NoError(t, f.Truncate(0))
-	_, err = f.Seek(0, io.SeekStart)
-	require.NoError(t, err)
-	lookAtIt()
-	_, err = f.WriteString("verify,sandbox\n")
-	require.NoError(t, err)
-	var seen []control.Change
-	require.Eventually(t, func() bool { seen = append(seen, w.changes.take()...); return len(seen) > 0 }, time.Minute, time.Millisecond)
-	require.Len(t, seen, 1)
-	require.Equal(t, "verify,sandbox", w.on())
-	require.Empty(t, w.log.String())
+	require.NoError(t, os.Remove(w.path))
+	require.ErrorIs(t, w.Reload(), fs.ErrNotExist)
+	w.write(t, "sandbox\n")
+	w.counts(t, "sandbox")
+}
+
+func TestWatchFileOfAFileThatDoesNotCountIsNoErrorAndIsReported(t *testing.T) {
+	dir := t.TempDir()
+	blank := filepath.Join(dir, "blank")
+	write(t, blank, "\n")
+	for path, problem := range map[string]string{
+		filepath.Join(dir, "spans"):           "no such file",
+		filepath.Join(dir, "a", "b", "spans"): "no such file",
+		filepath.Join(dir, "a\x00b"):          "invalid argument",
+		dir:                                   "it is no regular file",
+		blank:                                 "it is blank",
+	} {
+		w := watch(t, path)
+		require.Equal(t, "step", w.on())
+		w.reports(t, 1, problem)
+		w.refused(t, problem)
+		w.refused(t, problem)
+		w.reports(t, 1, problem)
+	}
+	w := watch(t, filepath.Join(dir, "c", "spans"))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "c"), 0o755))
+	w.write(t, "sandbox\n")
+	w.counts(t, "sandbox")
+}
+
+func TestWatchFileRefusesWhatItCantWatch(t *testing.T) {
+	f := newFixture(t)
+	path := filepath.Join(t.TempDir(), "spans")
+	var none *control.Controller
+	closed := newFixture(t)
+	require.NoError(t, closed.Close())
+	for _, c := range []struct {
+		c      *control.Controller
+		path   string
+		opts   []control.WatchOption
+		reason error
+		text   string
+	}{
+		{f.Controller, "", nil, control.ErrOption, "the path is empty"},
+		{f.Controller, path, []control.WatchOption{control.Interval(0)}, control.ErrOption, "Interval(0s); more than 0"},
+		{f.Controller, path, []control.WatchOption{control.Interval(-time.Second)}, control.ErrOption, "Interval(-1s)"},
+		{none, path, nil, control.ErrNilController, "make one with control.New"},
+		{new(control.Controller), path, nil, control.ErrNilController, "make one with control.New"},
+		{closed.Controller, path, nil, control.ErrClosed, "make another controller"},
+	} {
+		w, err := c.c.WatchFile(c.path, c.opts...)
+		require.Nil(t, w)
+		require.ErrorIs(t, err, c.reason)
+		require.ErrorContains(t, err, c.text)
+		require.ErrorContains(t, err, "spangate/control: watch")
+	}
+}
+
+func TestNoWatchDoesNothing(t *testing.T) {
+	for _, w := range []*control.FileWatch{nil, new(control.FileWatch)} {
+		require.NoError(t, w.Close())
+		require.ErrorIs(t, w.Reload(), control.ErrClosed)
+	}
+}
+
+// TestHalfWrittenSpecNeverCounts has a look at what is there in the pause between the two
+// halves, wherever it is split.
+func TestHalfWrittenSpecNeverCounts(t *testing.T) {
+	for _, text := range []string{"verify,\n sandbox,agent\n", "\ufeffverify,sandbox,agent\r\n", "verify,sandbox,agent"} {
+		w := newWatched(t, "job\n")
+		for i := range len(text) + 1 {
+			w.write(t, "job\n")
+			w.counts(t, "job")
+			w.changes.take()
+
+			f, err := os.Create(w.path)
+			require.NoError(t, err)
+			_, err = f.WriteString(text[:i])
+			require.NoError(t, err)
+			first := w.Reload()
+			if i < len(text) {
+				require.Equal(t, "job", w.on(), "%q counts", text[:i])
+			}
+			if cut := strings.TrimSpace(text[:i]); cut == "" || strings.HasSuffix(cut, ",") {
+				require.ErrorIs(t, first, control.ErrFile)
+				require.ErrorIs(t, w.Reload(), control.ErrFile, "%q must not count, however long it stays", text[:i])
+			}
+			_, err = f.WriteString(text[i:])
+			require.NoError(t, err)
+			require.NoError(t, f.Close())
+			require.NoError(t, w.Reload())
+			require.NoError(t, w.Reload())
+			require.Equal(t, "verify,agent,sandbox", w.on())
+			require.LessOrEqual(t, len(w.changes.take()), 1)
+		}
+	}
 }
 
 func TestTenThousandRewritesByAnotherProcessShowNothingThatWasNotWritten(t *testing.T) {
-	// Nothing settles, however long the other process is kept from going on.
-	w := newWatched(t, rewritten[0]+"\n", control.Settle(time.Hour))
+	w := newWatched(t, rewritten[0]+"\n", control.Interval(time.Millisecond))
 	words := map[spangate.Mask]bool{}
 	for _, spec := range rewritten {
 		words[spangate.MustParse(spec)] = true
@@ -282,99 +527,182 @@ func TestTenThousandRewritesByAnotherProcessShowNothingThatWasNotWritten(t *test
 				t.Errorf("the gate shows %s", spangate.Gym.Format(word))
 				return
 			}
-			time.Sleep(time.Microsecond) // the machine has other things to do
+			time.Sleep(50 * time.Microsecond)
 		}
 	})
 	exe, err := os.Executable()
 	require.NoError(t, err)
-	other := exec.Command(exe)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	other := exec.CommandContext(ctx, exe)
 	other.Env = append(os.Environ(), rewriterEnv+"="+w.path)
 	out, err := other.CombinedOutput()
-	require.NoError(t, err, string(out))
-	w.becomes(t, rewritten[len(rewritten)-1])
 	done.Store(true)
 	readers.Wait()
+	require.NoError(t, err, string(out))
+	w.becomes(t, rewritten[len(rewritten)-1])
 	seen := w.changes.take()
 	t.Logf("%d rewrites, %d changes seen", rewrites, len(seen))
 	for _, change := range seen {
 		require.True(t, words[spangate.MustParse(strings.Join(change.New, ","))], "%v", change.New)
+		require.Equal(t, "file", change.Who)
+		require.Equal(t, w.path, change.Why)
 	}
 }
 
 func TestWhatAPersonAsksForStaysUntilTheFileSaysSomethingElse(t *testing.T) {
 	w := newWatched(t, "job\n")
 	require.NoError(t, w.SetBaseline(baseline("all")))
-	w.replace(t, "job\r\n") // the same
-	lookAtIt()
+	w.write(t, "job\r\n") // the same
+	require.NoError(t, w.Reload())
 	require.NoError(t, os.Remove(w.path))
-	w.says(t, 1, "it is not there")
+	w.refused(t, "no such file")
+	w.write(t, "job\n")
+	require.NoError(t, w.Reload())
 	require.Equal(t, "all", w.State().Spec)
 	require.NoError(t, w.ResetBaseline("me", ""))
 	require.Equal(t, "job", w.on())
 	require.NoError(t, w.SetBaseline(baseline("all")))
-	w.replace(t, "sandbox\n")
-	w.becomes(t, "sandbox")
+	w.write(t, "sandbox\n")
+	w.counts(t, "sandbox")
 }
 
 func TestClosedWatchNoLongerCounts(t *testing.T) {
-	w := newWatched(t, "job\n")
+	w := newWatched(t, "job\n", control.Interval(time.Millisecond))
 	require.NoError(t, w.Close())
 	require.NoError(t, w.Close())
 	w.write(t, "sandbox\n")
-	require.Never(t, func() bool { return w.on() != "job" }, 50*time.Millisecond, time.Millisecond)
+	require.ErrorIs(t, w.Reload(), control.ErrClosed)
+	require.Never(t, func() bool { return w.on() != "job" }, 20*time.Millisecond, time.Millisecond)
 
-	again, err := w.WatchFile(w.path)
+	again, err := w.WatchFile(w.path, control.Interval(time.Millisecond))
 	require.NoError(t, err)
 	require.Equal(t, "sandbox", w.on())
 	require.NoError(t, w.Controller.Close())
 	w.write(t, "all\n")
-	require.Never(t, func() bool { return w.on() != "sandbox" }, 50*time.Millisecond, time.Millisecond)
+	require.ErrorIs(t, again.Reload(), control.ErrClosed)
+	require.Never(t, func() bool { return w.on() != "sandbox" }, 20*time.Millisecond, time.Millisecond)
 	require.NoError(t, again.Close())
 
 	_, err = w.WatchFile(w.path)
 	require.ErrorIs(t, err, control.ErrClosed)
 }
 
-func TestWatchNeedsADirectory(t *testing.T) {
-	f := newFixture(t)
-	_, err := f.WatchFile(filepath.Join(t.TempDir(), "nope", "spans"))
-	require.ErrorIs(t, err, os.ErrNotExist)
-	require.ErrorContains(t, err, "nope", "it says which directory")
-}
-
-func TestCallbackMayCloseTheWatch(t *testing.T) {
-	var w *watched
-	var closed atomic.Bool
-	ready := make(chan struct{})
-	w = newWatched(t, "job\n", control.OnChange(func(c control.Change) {
-		select {
-		case <-ready:
-			_ = w.FileWatch.Close()
-			_ = w.Controller.Close()
-			closed.Store(true)
-		default:
+func TestCallbackMayCloseAndReloadTheWatch(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "spans")
+	write(t, path, "job\n")
+	watches, results := make(chan *control.FileWatch, 1), make(chan error, 3)
+	f := newFixture(t, control.OnChange(func(change control.Change) {
+		if change.Who == "file" && slices.Equal(change.New, []string{"sandbox"}) {
+			w := <-watches
+			results <- w.Close()
+			results <- w.Reload()
+			results <- w.Close()
 		}
 	}))
-	w.changes.take()
-	close(ready)
-	w.write(t, "sandbox\n")
-	require.Eventually(t, closed.Load, time.Minute, time.Millisecond)
-	require.Equal(t, "sandbox", w.on())
+	w, err := f.WatchFile(path, control.Interval(time.Millisecond))
+	require.NoError(t, err)
+	watches <- w
+	write(t, path, "sandbox\n")
+	for _, want := range []error{nil, control.ErrClosed, nil} {
+		select {
+		case err := <-results:
+			require.ErrorIs(t, err, want)
+		case <-time.After(time.Minute):
+			t.Fatal("the callback hangs")
+		}
+	}
+	require.Equal(t, "sandbox", f.on())
+}
+
+func TestConcurrentReloadsAndClose(t *testing.T) {
+	w := newWatched(t, "job\n", control.Interval(time.Millisecond))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for {
+				if err := w.Reload(); err != nil {
+					assert.ErrorIs(t, err, control.ErrClosed)
+					return
+				}
+			}
+		})
+	}
+	w.replace(t, "sandbox\n")
+	w.becomes(t, "sandbox")
+	require.NoError(t, w.Close())
+	wg.Wait()
+}
+
+// blockedHandler is a log handler that does not return until leave is closed.
+type blockedHandler struct {
+	slog.Handler
+	entered chan struct{}
+	leave   chan struct{}
+}
+
+func (h *blockedHandler) Handle(context.Context, slog.Record) error {
+	h.entered <- struct{}{}
+	<-h.leave
+	return nil
+}
+
+func (h *blockedHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn
+}
+
+func TestBlockedLoggerDoesNotKeepTheFileFromCounting(t *testing.T) {
+	h := &blockedHandler{slog.DiscardHandler, make(chan struct{}, 10), make(chan struct{})}
+	t.Cleanup(func() { close(h.leave) })
+	f := newFixture(t, control.Logger(slog.New(h)))
+	path := filepath.Join(t.TempDir(), "spans")
+	write(t, path, "job\n")
+	w, err := f.WatchFile(path, control.Interval(time.Hour))
+	require.NoError(t, err)
+	write(t, path, "j ob\n")
+	require.Error(t, w.Reload())
+	require.Error(t, w.Reload())
+	select {
+	case <-h.entered:
+	case <-time.After(time.Minute):
+		t.Fatal("nothing was reported")
+	}
+	write(t, path, "s ob\n")
+	require.Error(t, w.Reload())
+	require.Error(t, w.Reload())
+	write(t, path, "-all\n")
+	require.NoError(t, w.Reload())
+	require.Equal(t, "", f.on())
 }
 
 func TestFileMayHaveAnyPath(t *testing.T) {
 	for _, name := range []string{"a\nb", "\xff", strings.Repeat("ü", 100), "spans, of \"mine\""} {
-		dir := t.TempDir()
+		deep := t.TempDir()
 		for range 6 { // longer than a reason may be
-			dir = filepath.Join(dir, strings.Repeat("d", 200))
+			deep = filepath.Join(deep, strings.Repeat("d", 200))
 		}
-		for _, dir := range []string{t.TempDir(), dir} {
+		for _, dir := range []string{t.TempDir(), deep} {
 			require.NoError(t, os.MkdirAll(dir, 0o755))
-			w := &watched{path: filepath.Join(dir, name), log: new(lockedBuffer)}
-			w.write(t, "job\n")
-			w.watch(t)
+			path := filepath.Join(dir, name)
+			write(t, path, "job\n")
+			w := watch(t, path)
 			require.Equal(t, "job", w.on())
 			require.NotEmpty(t, w.State().Why)
+			require.NoError(t, os.Remove(path))
+			require.Less(t, len(w.Reload().Error()), 1500)
 		}
 	}
+}
+
+func TestRelativePathIsOfTheCurrentDirectory(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	write(t, "spans", "job\n")
+	w := watch(t, "spans")
+	t.Chdir(t.TempDir())
+	write(t, filepath.Join(dir, "spans"), "sandbox\n")
+	require.NoError(t, w.Reload())
+	require.Equal(t, "sandbox", w.on())
+	require.Equal(t, "file", w.State().Who)
+	require.Equal(t, filepath.Join(dir, "spans"), w.State().Why)
 }

@@ -3,7 +3,7 @@
 package registry
 
 import (
-	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spangate/spangate"
@@ -34,11 +34,8 @@ func checkName(name string) error {
 	if name == spangate.NameAll {
 		return because(ErrReservedName, "it always means every group that is registered, and is used in a spec only")
 	}
-	// The rule is the catalog's, so a catalog is asked.
-	var refused *spangate.CatalogError
-	_, err := spangate.NewCatalog("x", nil, []spangate.Preset{{Name: name}})
-	if errors.As(err, &refused) {
-		return refused.Err
+	if err := spec.CheckName(name); err != nil {
+		return fmt.Errorf("%w: %w", spangate.ErrInvalidName, err)
 	}
-	return err
+	return nil
 }

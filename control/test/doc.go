@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package test checks the metrics of package control against OpenTelemetry's SDK. It is a
-// module of its own, so that a program which imports control builds no SDK.
+// Package test checks package control against what programs use it with: OpenTelemetry's SDK
+// for its metrics, and viper and koanf for its configuration. It is a module of its own, so
+// that a program which imports control builds none of them.
 package test

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/spangate/spangate/control"
+)
+
+// childEnv is set in a process of a test's own.
+const childEnv = "SPANGATE_TEST_CHILD"
+
+// inChild runs the test again in a process of its own, for a test that changes the process. It
+// reports whether this is that process.
+func inChild(t *testing.T, attr *syscall.SysProcAttr) bool {
+	t.Helper()
+	if os.Getenv(childEnv) != "" {
+		return true
+	}
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	child := exec.CommandContext(ctx, exe, "-test.run=^"+t.Name()+"$", "-test.count=1", "-test.v")
+	child.Env = append(os.Environ(), childEnv+"=1")
+	child.SysProcAttr = attr
+	out, err := child.CombinedOutput()
+	if attr != nil && (errors.Is(err, unix.EPERM) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EACCES)) {
+		t.Skipf("this system lets no test have namespaces of its own: %v", err)
+	}
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), "--- PASS: "+t.Name())
+	return false
+}
+
+func TestFileThatIsAMountIsFoundByItsPath(t *testing.T) {
+	if !inChild(t, &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}) {
+		return
+	}
+	bind := func(from, at string) { require.NoError(t, unix.Mount(from, at, "", unix.MS_BIND, "")) }
+	dir := t.TempDir()
+	first, second, path := filepath.Join(dir, "first"), filepath.Join(dir, "second"), filepath.Join(dir, "spans")
+	write(t, first, "job\n")
+	write(t, second, "sandbox\n")
+	write(t, path, "")
+	bind(first, path)
+	w := watch(t, path)
+	require.Equal(t, "job", w.on())
+	write(t, first, "verify\n")
+	w.counts(t, "verify")
+	require.NoError(t, unix.Unmount(path, 0))
+	w.refused(t, "it is blank")
+	bind(second, path)
+	w.counts(t, "sandbox")
+
+	// A folder, as a container has it.
+	inner, outer := filepath.Join(dir, "inner"), filepath.Join(dir, "outer")
+	require.NoError(t, os.Mkdir(inner, 0o755))
+	require.NoError(t, os.Mkdir(outer, 0o755))
+	w = watch(t, filepath.Join(outer, "spans"))
+	write(t, filepath.Join(inner, "spans"), "agent\n")
+	w.refused(t, "no such file")
+	bind(inner, outer)
+	w.counts(t, "agent")
+	require.NoError(t, unix.Mount("tmpfs", outer, "tmpfs", 0, ""))
+	w.refused(t, "no such file")
+	w.write(t, "rollout\n")
+	w.counts(t, "rollout")
+	require.NoError(t, unix.Unmount(outer, 0))
+	w.counts(t, "agent")
+	require.NoError(t, unix.Unmount(outer, 0))
+	require.NoError(t, unix.Unmount(path, 0))
+}
+
+func TestExhaustedDescriptorTableKeepsTheLastGoodSet(t *testing.T) {
+	if !inChild(t, nil) {
+		return
+	}
+	w := newWatched(t, "job\n", control.Interval(time.Millisecond))
+	w.replace(t, "sandbox\n")
+	w.becomes(t, "sandbox")
+
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: 64}))
+	var open []*os.File
+	for {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			require.ErrorIs(t, err, unix.EMFILE)
+			break
+		}
+		open = append(open, f)
+	}
+	require.ErrorIs(t, w.Reload(), unix.EMFILE)
+	w.reports(t, 1, "too many open files")
+	require.Equal(t, "sandbox", w.on())
+	another := watch(t, w.path)
+	another.reports(t, 1, "too many open files")
+	for _, f := range open {
+		require.NoError(t, f.Close())
+	}
+	w.replace(t, "verify\n")
+	w.becomes(t, "verify")
+	another.counts(t, "verify")
+}
+
+// TestPipesSocketsAndDevicesAreNotRead would hang if a look waited for the other end of a pipe.
+func TestPipesSocketsAndDevicesAreNotRead(t *testing.T) {
+	dir := t.TempDir()
+	pipe, socket := filepath.Join(dir, "pipe"), filepath.Join(dir, "socket")
+	require.NoError(t, unix.Mkfifo(pipe, 0o644))
+	listener, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	defer listener.Close()
+	for _, other := range []string{pipe, socket, "/dev/zero", "/dev/tty", "/dev/null", "/proc/self/fd"} {
+		path := filepath.Join(t.TempDir(), "spans")
+		write(t, path, "job\n")
+		w := watch(t, path)
+		require.NoError(t, os.Remove(path))
+		require.NoError(t, os.Symlink(other, path))
+		w.refused(t, "it is no regular file")
+		require.Equal(t, "job", w.on())
+		require.NoError(t, os.Remove(path))
+		write(t, path, "sandbox\n")
+		w.counts(t, "sandbox")
+		require.NoError(t, w.Close())
+	}
+}
+
+// TestFileThatBecomesAPipeIsNotWaitedFor swaps a file and a pipe, so that some looks find a
+// file and open a pipe.
+func TestFileThatBecomesAPipeIsNotWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	file, pipe, path := filepath.Join(dir, "file"), filepath.Join(dir, "pipe"), filepath.Join(dir, "spans")
+	write(t, file, "job\n")
+	require.NoError(t, unix.Mkfifo(pipe, 0o644))
+	require.NoError(t, os.Link(file, path))
+	w := watch(t, path)
+	stop, stopped := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			for _, what := range []string{pipe, file} {
+				next := filepath.Join(dir, "next")
+				if err := errors.Join(os.Link(what, next), os.Rename(next, path)); err != nil {
+					stopped <- err
+					return
+				}
+			}
+			select {
+			case <-stop:
+				stopped <- nil
+				return
+			default:
+			}
+		}
+	}()
+	for range 2_000 {
+		if err := w.Reload(); err != nil {
+			require.ErrorContains(t, err, "it is no regular file")
+		}
+	}
+	close(stop)
+	select {
+	case err := <-stopped:
+		require.NoError(t, err)
+	case <-time.After(time.Minute):
+		t.Fatal("a link or a rename hangs")
+	}
+	require.Equal(t, "job", w.on())
+}
+
+// TestFileThatTellsNoSizeIsRead reads a file whose size is 0 and whose content is not, as in
+// /proc and in some user-space file systems.
+func TestFileThatTellsNoSizeIsRead(t *testing.T) {
+	info, err := os.Stat("/proc/self/comm")
+	require.NoError(t, err)
+	require.Zero(t, info.Size())
+	before, err := os.ReadFile("/proc/self/comm")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile("/proc/self/comm", []byte("job,sandbox"), 0o644))
+	defer func() { require.NoError(t, os.WriteFile("/proc/self/comm", before, 0o644)) }()
+	w := watch(t, "/proc/self/comm")
+	require.Equal(t, "job,sandbox", w.on())
+}
+
+// TestFileSystemThatDoesNotAnswerHoldsNothingUp has the kernel ask this test before it opens
+// the file, and does not answer.
+func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
+	w := newWatched(t, "job\n", control.Interval(time.Millisecond), control.Patience(20*time.Millisecond))
+	ask, err := unix.FanotifyInit(unix.FAN_CLASS_CONTENT|unix.FAN_CLOEXEC, unix.O_RDONLY|unix.O_LARGEFILE)
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) {
+		t.Skipf("this system lets no test keep a file from being opened: %v", err)
+	}
+	require.NoError(t, err)
+	answered := false
+	answer := func() { // lets every open go on
+		if !answered {
+			answered = true
+			require.NoError(t, unix.Close(ask))
+		}
+	}
+	defer answer()
+	require.NoError(t, unix.FanotifyMark(ask, unix.FAN_MARK_ADD, unix.FAN_OPEN_PERM, unix.AT_FDCWD, w.path))
+
+	require.ErrorContains(t, w.Reload(), "the file system does not answer")
+	w.reports(t, 1, "the file system does not answer")
+	for range 20 {
+		require.ErrorIs(t, w.Reload(), control.ErrFile)
+	}
+	require.Equal(t, 1, readers(), "one read at a time")
+	require.Equal(t, "job", w.on())
+
+	// Neither another watch nor Close waits for long.
+	another := watch(t, w.path, control.Patience(20*time.Millisecond))
+	another.reports(t, 1, "the file system does not answer")
+	require.NoError(t, another.Close())
+	require.Equal(t, 2, readers())
+
+	answer()
+	w.write(t, "sandbox\n")
+	w.becomes(t, "sandbox")
+	require.Eventually(t, func() bool { return readers() <= 1 }, time.Minute, time.Millisecond, "the watch that was closed reads no more")
+}
+
+// readers returns how many goroutines are reading a file that is watched.
+func readers() int {
+	b := make([]byte, 1<<20)
+	return strings.Count(string(b[:runtime.Stack(b, true)]), "control.readFile(")
+}
+
+func TestWatchNeedsNoFileEvents(t *testing.T) {
+	before := descriptors(t)
+	w := newWatched(t, "job\n")
+	require.NoError(t, w.Reload())
+	for fd, what := range descriptors(t) {
+		if before[fd] != what {
+			require.NotContains(t, what, "inotify")
+			require.NotContains(t, what, w.path, "the file is not kept open")
+		}
+	}
+}
+
+func descriptors(t *testing.T) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	open := make(map[string]string)
+	for _, e := range entries {
+		if what, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil {
+			open[e.Name()] = what
+		}
+	}
+	return open
+}
