@@ -31,6 +31,7 @@ var update = flag.Bool("update", false, "write what the scripts of testdata comp
 //	end                       it ends
 //	gate SPEC                 its gate shows just these groups, now or soon
 //	polled N                  N commands that watch it have seen it as it is now
+//	pin GROUP…                its program pins these groups
 //	library                   a library registers, with the group query
 //	code N COMMAND…           the command ends with this exit code
 //	json stdout|stderr        what the command wrote is JSON, whole or line by line
@@ -67,9 +68,10 @@ func TestScripts(t *testing.T) {
 				n, err := strconv.Atoi(args[0])
 				ts.Check(err)
 				if !r.polled(n) {
-					ts.Fatalf("nobody asks")
+					ts.Fatalf("fewer than %d commands ask", n)
 				}
 			}),
+			"pin": onProcess(func(ts *testscript.TestScript, r *running, args []string) { ts.Check(r.registry.Pin(args...)) }),
 			"library": onProcess(func(ts *testscript.TestScript, r *running, _ []string) {
 				ts.Check(r.registry.Register(library, new(spangate.Gate)))
 			}),
