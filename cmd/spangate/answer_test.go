@@ -86,7 +86,7 @@ func TestNothingInAnAnswerMovesTheCursorOrPanics(t *testing.T) {
 	const evil = "\x1b[2J\u009b31m\r\n\u202e\x00\x7f\U000e0001"
 	state := wire.State{
 		Baseline: wire.Baseline{Spec: evil, Who: evil, Why: evil}, Startup: wire.Baseline{Spec: evil + evil},
-		Generation: evil, Deny: evil, Ceiling: evil, Enabled: []string{evil}, Pending: []string{evil}, MaxTTL: evil,
+		Generation: evil, Deny: evil, Ceiling: evil, Enabled: []string{evil}, Roots: []string{evil}, Pending: []string{evil}, MaxTTL: evil,
 		Groups: []wire.Group{
 			{Name: evil, Leases: []string{"gone", evil, "", "x", "y"}, Quiet: []string{evil, "gone"}, Withheld: true, Members: []wire.Member{{Namespace: evil, Doc: evil, Bit: -1}}},
 			{},

@@ -55,6 +55,9 @@ func drawState(s *screen, client *endpoint.Client, state *endpoint.State) {
 	if state.Pinned {
 		rows = append(rows, pinned)
 	}
+	if below := rootless(state); below != "" {
+		rows = append(rows, []string{"root off", below})
+	}
 	if state.Deny != "" {
 		rows = append(rows, []string{"denied", caret.Short(state.Deny)})
 	}
@@ -108,6 +111,14 @@ func drawState(s *screen, client *endpoint.Client, state *endpoint.State) {
 
 // pinned is the row of a state in which nothing that the command changes has an effect.
 var pinned = []string{"pinned", amber.Render("the program has pinned what is on; baseline, leases and limits have no effect")}
+
+// rootless says which groups that are off leave what is on with nothing above it.
+func rootless(state *endpoint.State) string {
+	if len(state.Roots) == 0 || len(state.Enabled) == 0 {
+		return ""
+	}
+	return amber.Render(shownList(state.Roots, "")) + "; spans beneath begin a trace each, or none"
+}
 
 // because says what has a group on, and what keeps it off.
 func because(g wire.Group, owners map[string]string) string {

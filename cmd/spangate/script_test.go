@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write what the scripts of testdata comp
 // commands of testscript they have
 //
 //	process [OPTION=VALUE…]   a process begins, and SPANGATE_URL is its endpoint; options are
-//	                          token, readonly, deny, ceiling, leases (how many there may be)
+//	                          token, readonly, deny, ceiling, roots, leases (how many there may be)
 //	restart                   it ends, and another one begins at the same address
 //	end                       it ends
 //	gate SPEC                 its gate shows just these groups, now or soon
@@ -112,6 +112,8 @@ func (r *running) begin(ts *testscript.TestScript, address string) {
 			options = append(options, control.Deny(value))
 		case "ceiling":
 			options = append(options, control.Ceiling(value))
+		case "roots":
+			options = append(options, control.Roots(func(*spangate.Gate) spangate.Mask { return spangate.MustParse(value) }))
 		case "leases":
 			n, err := strconv.Atoi(value)
 			ts.Check(err)

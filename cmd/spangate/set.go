@@ -100,6 +100,9 @@ func (p *program) changed(state *endpoint.State, asJSON bool) {
 		rows = append(rows, pinned)
 	}
 	rows = append(rows, []string{"on", shownList(state.Enabled, "nothing")})
+	if below := rootless(state); below != "" {
+		rows = append(rows, []string{"root off", below})
+	}
 	if held := heldBack(state); held != "" {
 		rows = append(rows, []string{"withheld", held})
 	}
