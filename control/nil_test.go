@@ -76,7 +76,7 @@ func TestNilOptionsHaveNoEffect(t *testing.T) {
 	f.changes.one(t)
 
 	log := new(records)
-	f = newFixture(t, control.OnChange(nil), control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: log.add})))
+	newFixture(t, control.OnChange(nil), control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: log.add})))
 	require.Len(t, log.take(), 1, "and no record of a panic")
 }
 
