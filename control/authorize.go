@@ -156,7 +156,8 @@ func hostname(host string) string {
 
 func isLocal(name string) bool {
 	a, err := netip.ParseAddr(name)
-	return err == nil && a.IsLoopback() || name == "localhost" || strings.HasSuffix(name, ".localhost")
+	const inNames = "abcdefghijklmnopqrstuvwxyz0123456789-_."
+	return err == nil && a.IsLoopback() || name == "localhost" || strings.HasSuffix(name, ".localhost") && strings.Trim(name, inNames) == ""
 }
 
 // parseAddr reads an address, also in the notations that only inet_aton reads, as 127.1 and

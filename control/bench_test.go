@@ -4,6 +4,7 @@ package control_test
 
 import (
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"sync"
@@ -95,6 +96,52 @@ func BenchmarkState(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkGet is what the endpoint does for each of many who ask for a state that does not
+// change, as JSON or as a page. How long the answer is says what it should cost.
+func BenchmarkGet(b *testing.B) {
+	for _, accept := range []string{"application/json", "text/html"} {
+		for _, n := range []int{0, 100, 10_000} {
+			b.Run(fmt.Sprintf("%s/leases=%d", accept, n), func(b *testing.B) {
+				h := control.Handler(held(b, n, 10).Controller)
+				warm := &discard{header: http.Header{}}
+				r := httptest.NewRequest("GET", "/", nil)
+				r.Header.Set("Accept", accept)
+				h.ServeHTTP(warm, r)
+				b.SetBytes(warm.n)
+				b.ReportAllocs()
+				b.ResetTimer()
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						h.ServeHTTP(&discard{header: http.Header{}}, r)
+					}
+				})
+			})
+		}
+	}
+}
+
+// BenchmarkGetAfterChange is a GET of each generation: what it costs to build an answer.
+func BenchmarkGetAfterChange(b *testing.B) {
+	f := held(b, 10_000, 10)
+	h := control.Handler(f.Controller)
+	r := httptest.NewRequest("GET", "/", nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		require.NoError(b, f.SetBaseline(baseline("job")))
+		h.ServeHTTP(&discard{header: http.Header{}}, r)
+	}
+}
+
+// discard is a response that counts its bytes.
+type discard struct {
+	header http.Header
+	n      int64
+}
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) WriteHeader(int)             {}
+func (d *discard) Write(p []byte) (int, error) { d.n += int64(len(p)); return len(p), nil }
 
 // BenchmarkNotModified is what a page that follows the state costs while nothing changes.
 func BenchmarkNotModified(b *testing.B) {

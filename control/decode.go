@@ -26,8 +26,10 @@ const (
 	// maxBody is the length in bytes of the longest body that is read, without the lists
 	// of a State.
 	maxBody = 64 << 10
-	// maxState is the length in bytes of the longest body with such lists.
-	maxState = 64 << 20
+	// maxState is the length in bytes of the longest body with such lists: several times that
+	// of a state with 10,000 leases on all of 15 groups. One that is made to be slow takes some
+	// seconds to read.
+	maxState = 32 << 20
 	// maxAhead is how many bytes of a body may be in memory at once: a group of a State,
 	// which names the leases that add it, is the longest value that has to be.
 	maxAhead = 4 << 20

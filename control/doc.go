@@ -5,11 +5,12 @@
 //
 // A [Controller] stands over a [registry.Registry]. The set that is on is
 //
-//	(baseline ∪ live leases) − deny, under the ceiling
+//	((baseline − what leases quiet) ∪ what leases add) − deny, under the ceiling
 //
-// The baseline is what configuration or a person asked for. A lease adds a spec for a limited
-// time, for one owner: all for five minutes goes back by itself, and takes nothing with it
-// that somebody else asked for. The set is computed when something changes and never when a
+// The baseline is what configuration or a person asked for. A lease adds groups, quiets groups
+// of the baseline, or both, for one owner and for a limited time: all for five minutes goes
+// off by itself, and sql that is quiet for ten comes back. A lease takes nothing from another
+// lease. The set is computed when something changes and never when a
 // site asks: a site's cost stays that of [spangate.Gate.On].
 //
 // Limits stand over both: deny keeps groups off whoever asks for them, and nothing above the
@@ -58,11 +59,12 @@
 //	curl -X PUT -H "Authorization: Bearer $TOKEN" localhost:8080/spans/ -d spec=default,sandbox
 //	curl -X DELETE -H "Authorization: Bearer $TOKEN" localhost:8080/spans/
 //
-// Everything for five minutes; longer; and enough:
+// Everything for five minutes; longer; and enough. Or less for ten minutes:
 //
 //	curl -H "Authorization: Bearer $TOKEN" localhost:8080/spans/leases -d spec=all -d ttl=5m -d owner=me
 //	curl -X PATCH -H "Authorization: Bearer $TOKEN" localhost:8080/spans/leases/ID -d ttl=30m
 //	curl -X DELETE -H "Authorization: Bearer $TOKEN" localhost:8080/spans/leases/ID
+//	curl -H "Authorization: Bearer $TOKEN" localhost:8080/spans/leases -d quiet=sql -d ttl=10m -d owner=me
 //
 // JSON does as well, and what GET gives can be sent back:
 //
@@ -75,6 +77,12 @@
 // Only if nobody has changed anything since, by the ETag that GET gave:
 //
 //	curl -X PUT -H "Authorization: Bearer $TOKEN" localhost:8080/spans/ -H 'If-Match: "TAG"' -d spec=
+//
+// A change without the token is answered with 401 and a header WWW-Authenticate, and 403 means
+// that no token helps: the endpoint has no authoriser, a browser sent the change for another
+// site, or the authoriser refuses it for another reason. Refused changes are logged, a few a
+// second. With [BearerTokens] each person or program has a token of its own, and the change
+// log says whose was used.
 //
 // The shapes of requests and answers are in package wire.
 package control

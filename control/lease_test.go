@@ -3,6 +3,7 @@
 package control_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
 	"github.com/spangate/spangate/control/wire"
 )
@@ -269,4 +271,166 @@ func TestLeasesOfManyGoroutines(t *testing.T) {
 	}
 	owners.Wait()
 	require.Eventually(t, func() bool { return f.gate.Load() == 0 && len(f.State().Leases) == 0 }, time.Minute, time.Millisecond)
+}
+
+func TestLeaseQuietsTheBaselineAndNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, control.Start(baseline("job,sandbox,verify")))
+		adds := f.lease(t, "her", "verify,agent", 2*time.Hour)
+		quiet := func(owner, spec, quiet string, ttl time.Duration) control.Lease {
+			l, err := f.Lease(control.LeaseRequest{Owner: owner, Spec: spec, Quiet: quiet, TTL: ttl})
+			require.NoError(t, err)
+			return l
+		}
+		mine := quiet("me", "", "sandbox,verify,agent,step", time.Minute)
+		require.Equal(t, "job,verify,agent", f.on(), "not what another lease adds")
+		both := quiet("you", "sandbox,optimizer", "all,-job", time.Hour)
+		require.Equal(t, "job,optimizer,verify,agent,sandbox", f.on(), "nor what it adds itself")
+
+		s := f.State()
+		groups := map[string]wire.Group{}
+		for _, g := range s.Groups {
+			groups[g.Name] = g
+		}
+		require.Equal(t, []string{mine.ID(), both.ID()}, groups["sandbox"].Quiet)
+		require.Equal(t, []string{both.ID()}, groups["sandbox"].Leases)
+		require.True(t, groups["sandbox"].Baseline)
+		require.Equal(t, []string{mine.ID(), both.ID()}, groups["step"].Quiet, "although the baseline does not have it")
+		require.Empty(t, groups["job"].Quiet)
+		require.Equal(t, "sandbox,verify,agent,step", s.Leases[0].Quiet)
+		require.Empty(t, s.Leases[0].Spec)
+		require.Empty(t, s.Leases[0].Groups)
+		require.Equal(t, []string{"agent", "sandbox", "step", "verify"}, s.Leases[0].Quieted)
+		require.Equal(t, []string{"optimizer", "sandbox"}, s.Leases[1].Groups)
+		require.Len(t, s.Leases[1].Quieted, 14)
+
+		require.NoError(t, adds.Release())
+		require.Equal(t, "job,optimizer,sandbox", f.on())
+		require.NoError(t, f.SetBaseline(baseline("verify,step,job")))
+		require.Equal(t, "job,optimizer,sandbox", f.on(), "another baseline is as quiet")
+		require.NoError(t, both.Release())
+		require.Equal(t, "job", f.on())
+		sleep(time.Minute)
+		require.Equal(t, "job,step,verify", f.on(), "it comes back by itself")
+		require.Equal(t, "lease "+mine.ID()+" ended", f.State().Changes[0].Why)
+	})
+}
+
+func TestQuietIsAsStrictAsTheSpec(t *testing.T) {
+	f := newFixture(t, control.Start(baseline("query,tx,job")))
+	req := control.LeaseRequest{Owner: "me", Quiet: "job, quary", TTL: time.Hour}
+	before := f.State().Generation
+	_, err := f.Lease(req)
+	var unknown *spangate.ParseError
+	require.ErrorAs(t, err, &unknown)
+	require.ErrorIs(t, err, spangate.ErrUnknownName)
+	require.Equal(t, []spangate.UnknownName{{Name: "quary", Offset: 5}}, unknown.Unknown)
+	require.ErrorContains(t, err, "spangate/control: quiet: ")
+	req.Quiet = tooLong
+	_, err = f.Lease(req)
+	require.ErrorIs(t, err, spangate.ErrSpecTooLong)
+	require.Equal(t, before, f.State().Generation)
+
+	req.Quiet, req.AllowPending = "query,verify", true
+	l, err := f.Lease(req)
+	require.NoError(t, err)
+	require.Equal(t, []string{"query"}, f.State().Leases[0].Pending)
+	db := f.addDB(t)
+	require.Equal(t, "tx", mydb.Format(db.Load()))
+	require.NoError(t, l.Release())
+	require.Equal(t, "query,tx", mydb.Format(db.Load()))
+}
+
+func TestLeaseThatCanDoNothingIsRefused(t *testing.T) {
+	f := newFixture(t, control.Start(baseline("job")))
+	for _, c := range []struct {
+		spec, quiet     string
+		strict, lenient bool // whether there is such a lease
+	}{
+		{"", "", false, false}, {" ", ",", false, false}, {"-all", "", false, false}, {"", "-all", false, false}, {"-job", "-sandbox", false, false},
+		{"job,-job", "", false, false}, {"sandbox,-all", "", false, false}, {"job,-default", "", false, false}, {"per_rollout,-all", "all,-ALL", false, false},
+		{"job", "", true, true}, {"", "job", true, true}, {"-job", "job", true, true}, {"job", "-all", true, true}, {"all,-job", "", true, true},
+		{"late", "", false, true}, {"", "late", false, true}, {"late,-job", "", false, true}, {"LATE,-later", "", false, true}, {"-late", "", false, false},
+		{"late,-LATE", "", false, false}, {"late,-all", "", false, false}, {"late,-late,later", "", false, true},
+	} {
+		for _, allowPending := range []bool{false, true} {
+			before := f.State().Generation
+			l, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: c.spec, Quiet: c.quiet, TTL: time.Hour, AllowPending: allowPending})
+			if want := allowPending && c.lenient || !allowPending && c.strict; want {
+				require.NoError(t, err, "%q %q", c.spec, c.quiet)
+				require.NoError(t, l.Release())
+				continue
+			}
+			if allowPending || !errors.Is(err, spangate.ErrUnknownName) {
+				require.ErrorIs(t, err, control.ErrNoEffect, "%q %q", c.spec, c.quiet)
+			}
+			require.Equal(t, before, f.State().Generation)
+		}
+	}
+
+	// In an empty registry nothing is selected, and all may be later.
+	require.NoError(t, f.registry.Unregister("nemo_gym"))
+	_, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: "all", TTL: time.Hour})
+	require.ErrorIs(t, err, control.ErrNoEffect)
+	_, err = f.Lease(control.LeaseRequest{Owner: "me", Spec: "all", TTL: time.Hour, AllowPending: true})
+	require.NoError(t, err)
+}
+
+func TestLeasesHoldSoManyBytesAndNoMore(t *testing.T) {
+	f := newFixture(t)
+	long := control.LeaseRequest{Owner: "me", Spec: "job" + strings.Repeat(" ", spangate.MaxSpecLen-3), TTL: time.Hour}
+	var last control.Lease
+	held := 0
+	for ; held+len(long.Owner)+len(long.Spec) <= control.MaxLeasesLen; held += len(long.Owner) + len(long.Spec) {
+		var err error
+		last, err = f.Lease(long)
+		require.NoError(t, err)
+	}
+	rest := control.LeaseRequest{Owner: "you", Why: "because", TTL: time.Hour}
+	room := control.MaxLeasesLen - held - len(rest.Owner) - len(rest.Why)
+	rest.Spec = "step" + strings.Repeat(" ", room/2-4)
+	rest.Quiet = "step" + strings.Repeat(" ", room-room/2-4)
+	before := f.State().Generation
+	more := rest
+	more.Quiet += " "
+	_, err := f.Lease(more)
+	require.ErrorIs(t, err, control.ErrLeasesTooLong)
+	more = rest
+	more.Owner += "x"
+	_, err = f.Lease(more)
+	require.ErrorIs(t, err, control.ErrLeasesTooLong)
+	require.Equal(t, before, f.State().Generation)
+	_, err = f.Lease(rest)
+	require.NoError(t, err, "to the last byte")
+	newEndpoint(t, f, anyone()).form("POST", "/leases", "spec=job&owner=me&ttl=1h").refused(409, wire.CodeTooManyLeases)
+	require.NoError(t, last.Renew(time.Minute), "which takes no room")
+	_, err = f.Lease(control.LeaseRequest{Owner: "x", Spec: "job", TTL: time.Hour})
+	require.ErrorIs(t, err, control.ErrLeasesTooLong)
+	require.NoError(t, last.Release())
+	_, err = f.Lease(long)
+	require.NoError(t, err)
+}
+
+func TestMethodsOfTheZeroLeaseFail(t *testing.T) {
+	var l control.Lease
+	require.Empty(t, l.ID())
+	require.ErrorIs(t, l.Renew(time.Minute), control.ErrNoLease)
+	require.ErrorIs(t, l.Release(), control.ErrNoLease)
+}
+
+func TestEndOfALeaseIsTheSameInEveryRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		time.Sleep(1234567 * time.Nanosecond)
+		end := time.Now().Add(time.Minute)
+		l := f.lease(t, "me", "job", time.Minute)
+		for range 50 {
+			s := f.State()
+			require.Equal(t, end.UTC().Truncate(time.Millisecond), s.Leases[0].End)
+			require.Equal(t, time.Until(end).Round(time.Millisecond).String(), s.Leases[0].Left)
+			time.Sleep(777777777)
+		}
+		require.NoError(t, l.Renew(time.Hour))
+		require.Equal(t, time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond), f.State().Leases[0].End)
+	})
 }

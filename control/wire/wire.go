@@ -30,7 +30,7 @@
 // of the spec that is not registered any more is kept as pending, whatever allow_pending says,
 // if the State lists it among its groups, its presets or its pending names. So the baseline can
 // be restored whatever has been unregistered since. The lists of a State do not count towards
-// the 64 KiB; with them a State may have 64 MiB.
+// the 64 KiB; with them a State may have 32 MiB.
 package wire
 
 import "time"
@@ -269,7 +269,7 @@ const (
 	CodeTooManyLeases = "too_many_leases" // 409: no room for another lease, by number or by size
 	CodeClosed        = "closed"          // 410: the controller has been closed
 	CodeStale         = "stale"           // 412: the state is of another generation
-	CodeTooLarge      = "too_large"       // 413: the body is longer than 64 KiB, or a State longer than 64 MiB
+	CodeTooLarge      = "too_large"       // 413: the body is longer than 64 KiB, or a State longer than 32 MiB
 	CodeMediaType     = "media_type"      // 415: see Accept
 	CodeUnavailable   = "unavailable"     // 503: the endpoint has no controller
 )

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spangate/spangate/control"
+	"github.com/spangate/spangate/control/wire"
+)
+
+// get returns what a handler answers to GET, without a server.
+func get(t *testing.T, h http.Handler, accept string) string {
+	t.Helper()
+	r := httptest.NewRequest("GET", "/", nil)
+	r.Header.Set("Accept", accept)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.Equal(t, 200, w.Code)
+	return w.Body.String()
+}
+
+// TestAnswerIsTheStateAtAnyTime pins that an answer that was built when its generation was
+// first asked for says what State says now, whatever is in the state.
+func TestAnswerIsTheStateAtAnyTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hostile = `,"left":"",","now":"0001-01-01T00:00:00Z","writable":false\`
+		f := newFixture(t, control.Start(control.Baseline{Spec: "late", Who: hostile, Why: hostile}))
+		f.addDB(t)
+		writable := control.Handler(f.Controller, control.Authorize(control.Anyone()))
+		readOnly := control.Handler(f.Controller)
+		check := func() {
+			t.Helper()
+			for h, w := range map[http.Handler]bool{writable: true, readOnly: false} {
+				want := f.State()
+				want.Writable = w
+				text, err := json.Marshal(want)
+				require.NoError(t, err)
+				require.Equal(t, string(text)+"\n", get(t, h, ""))
+			}
+		}
+		check()
+		for i, ttl := range []time.Duration{time.Minute, time.Second, time.Hour, time.Second + 1, 24 * time.Hour} {
+			_, err := f.Lease(control.LeaseRequest{Owner: hostile, Spec: "job,late", Quiet: "tx", Why: hostile, TTL: ttl, AllowPending: true})
+			require.NoError(t, err)
+			if i%2 == 0 {
+				check()
+			}
+		}
+		for range 20 {
+			check()
+			sleep(111_111_111)
+		}
+		require.Contains(t, get(t, writable, "text/html"), `<span class="left">0:58</span>`)
+		sleep(30 * time.Second)
+		check()
+		require.Contains(t, get(t, writable, "text/html"), `<span class="left">0:28</span>`)
+		require.Contains(t, get(t, writable, "text/html"), `<div id="readonly" class="notice" hidden>`)
+		require.Contains(t, get(t, readOnly, "text/html"), `<div id="readonly" class="notice">`)
+	})
+}
+
+func TestReadersAndWritersAtOnceGetWholeAnswers(t *testing.T) {
+	f := newFixture(t)
+	h := control.Handler(f.Controller, control.Authorize(control.Anyone("example.com")))
+	stop := make(chan struct{})
+	var writer, readers sync.WaitGroup
+	writer.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				l, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: "job", Quiet: "all", TTL: time.Minute})
+				if assert.NoError(t, err) {
+					assert.NoError(t, l.Release())
+				}
+			}
+		}
+	})
+	for range 4 {
+		readers.Go(func() {
+			for range 100 {
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+				var s wire.State
+				if !assert.NoError(t, json.Unmarshal(w.Body.Bytes(), &s)) {
+					return
+				}
+				assert.Equal(t, `"`+s.Generation+`"`, w.Header().Get("ETag"))
+				assert.Equal(t, len(s.Leases) == 1, len(s.Enabled) == 1)
+				for _, l := range s.Leases {
+					assert.NotEmpty(t, l.Left)
+				}
+			}
+		})
+	}
+	readers.Wait()
+	close(stop)
+	writer.Wait()
+}
+
+// TestAnswerIsBuiltOnceAGeneration counts what a GET allocates among thousands of leases: an
+// answer of its own would be ten thousands of times that.
+func TestAnswerIsBuiltOnceAGeneration(t *testing.T) {
+	f := big(t, 2000)
+	h := control.Handler(f.Controller)
+	for _, accept := range []string{"application/json", "text/html"} {
+		length := len(get(t, h, accept))
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Accept", accept)
+		result := testing.Benchmark(func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				h.ServeHTTP(&discard{header: http.Header{}}, r)
+			}
+		})
+		t.Logf("%s: %d bytes of answer, %d allocated in %d allocations", accept, length, result.AllocedBytesPerOp(), result.AllocsPerOp())
+		require.Less(t, result.AllocedBytesPerOp(), int64(400_000), accept)
+		require.Less(t, result.AllocsPerOp(), int64(10_000), accept)
+	}
+}
