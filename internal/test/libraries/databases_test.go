@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !race
+
 package libraries
 
 import (
@@ -29,14 +31,6 @@ import (
 
 	"github.com/spangate/spangate/otelgate"
 )
-
-// mustFail returns an error if a call that was to fail did not.
-func mustFail(err error) error {
-	if err == nil {
-		return errors.New("a call that was to fail did not")
-	}
-	return nil
-}
 
 // connector opens SQLite connections that call inner for each statement, in the context that
 // the layers above hand down.

@@ -138,3 +138,11 @@ var grpcLibraries = []library{
 		open:    openGRPC(streaming),
 	},
 }
+
+// mustFail returns an error if a call that was to fail did not.
+func mustFail(err error) error {
+	if err == nil {
+		return errors.New("a call that was to fail did not")
+	}
+	return nil
+}
