@@ -81,6 +81,12 @@ func TestTextThatCantBeANameIsRefusedWhereverASpecIsRead(t *testing.T) {
 	}
 	require.Equal(t, before.Generation, f.State().Generation)
 	require.Equal(t, baseline("job"), flagged)
+	longest := strings.Repeat("late,", spangate.MaxSpecLen/5) + "x"
+	require.Len(t, longest, spangate.MaxSpecLen)
+	for place, set := range places {
+		require.Error(t, set(longest+"y"), place)
+		require.NoError(t, set(longest), place)
+	}
 	for place, set := range places {
 		require.NoError(t, set("default,late_4.x"), "%s: a name that may yet come", place)
 	}

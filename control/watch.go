@@ -72,9 +72,10 @@ type FileWatch struct {
 // The baseline's Who is "file", and its Why the path. A file that stays as it is leaves alone
 // what else has been made the baseline since.
 //
-// WatchFile returns after the first look; a file that does not count is no error. The error is
-// an [*Error] for [ErrOption] if path is empty or an option is bad, for [ErrClosed] or
-// [ErrNilController], or the operating system's if it does not know the current directory.
+// WatchFile returns after the first look, and within about five seconds if the file system
+// does not answer. A file that does not count is no error. The error is an [*Error] for
+// [ErrOption] if path is empty or an option is bad, for [ErrClosed] or [ErrNilController], or
+// the operating system's if it does not know the current directory.
 func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, error) {
 	fail := func(reason error, what string) (*FileWatch, error) {
 		return nil, &Error{Op: "watch", Input: path, Err: because(reason, "%s", what)}

@@ -4,6 +4,7 @@ package control_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"net"
 	"os"
@@ -204,20 +205,7 @@ func TestFileThatTellsNoSizeIsRead(t *testing.T) {
 // the file, and does not answer.
 func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
 	w := newWatched(t, "job\n", control.Interval(time.Millisecond), control.Patience(20*time.Millisecond))
-	ask, err := unix.FanotifyInit(unix.FAN_CLASS_CONTENT|unix.FAN_CLOEXEC, unix.O_RDONLY|unix.O_LARGEFILE)
-	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) {
-		t.Skipf("this system lets no test keep a file from being opened: %v", err)
-	}
-	require.NoError(t, err)
-	answered := false
-	answer := func() { // lets every open go on
-		if !answered {
-			answered = true
-			require.NoError(t, unix.Close(ask))
-		}
-	}
-	defer answer()
-	require.NoError(t, unix.FanotifyMark(ask, unix.FAN_MARK_ADD, unix.FAN_OPEN_PERM, unix.AT_FDCWD, w.path))
+	_, answer := hold(t, unix.FAN_OPEN_PERM, w.path)
 
 	require.ErrorContains(t, w.Reload(), "the file system does not answer")
 	w.reports(t, 1, "the file system does not answer")
@@ -237,6 +225,84 @@ func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
 	w.write(t, "sandbox\n")
 	w.becomes(t, "sandbox")
 	require.Eventually(t, func() bool { return readers() <= 1 }, time.Minute, time.Millisecond, "the watch that was closed reads no more")
+}
+
+// TestFileThatChangesWhileItIsReadDoesNotCount has another process write between the two
+// readings of a look.
+func TestFileThatChangesWhileItIsReadDoesNotCount(t *testing.T) {
+	w := newWatched(t, "job\n", control.Patience(time.Minute))
+	ask, answer := hold(t, unix.FAN_ACCESS_PERM, w.path)
+	result := make(chan error, 1)
+	go func() { result <- w.Reload() }()
+	allowOneReading(t, ask)
+	w.write(t, "sandbox\n")
+	answer()
+	require.ErrorContains(t, resultOf(t, result), "it is being written")
+	require.Equal(t, "job", w.on())
+	w.counts(t, "sandbox")
+}
+
+// allowOneReading lets the file be read once, and holds the next access.
+func allowOneReading(t *testing.T, ask *os.File) {
+	t.Helper()
+	for i := range 3 { // the text, its end, and the text again
+		var event unix.FanotifyEventMetadata
+		require.NoError(t, binary.Read(ask, binary.NativeEndian, &event))
+		require.NoError(t, unix.Close(int(event.Fd)))
+		if i < 2 {
+			require.NoError(t, binary.Write(ask, binary.NativeEndian, unix.FanotifyResponse{Fd: event.Fd, Response: unix.FAN_ALLOW}))
+		}
+	}
+}
+
+func resultOf(t *testing.T, results <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-results:
+		return err
+	case <-time.After(time.Minute):
+		t.Fatal("Reload hangs")
+		return nil
+	}
+}
+
+// TestReloadReturnsNothingThatAnEarlierLookRead has a read hang between its two halves, and
+// the file change meanwhile.
+func TestReloadReturnsNothingThatAnEarlierLookRead(t *testing.T) {
+	w := newWatched(t, "job\n", control.Patience(100*time.Millisecond))
+	ask, answer := hold(t, unix.FAN_ACCESS_PERM, w.path)
+	late := make(chan error, 1)
+	go func() { late <- w.Reload() }()
+	allowOneReading(t, ask)
+	require.ErrorContains(t, resultOf(t, late), "the file system does not answer")
+	w.write(t, "sandbox\n")
+	answer()
+	err := w.Reload()
+	for range 100 { // on a machine that is busy
+		if err == nil || !strings.Contains(err.Error(), "does not answer") {
+			break
+		}
+		err = w.Reload()
+	}
+	require.NoError(t, err)
+	require.Equal(t, "sandbox", w.on())
+}
+
+// hold has the kernel ask before every access of this kind to the file. Until answer is called
+// the access waits, unless the test answers what it reads from ask.
+func hold(t *testing.T, kind uint64, path string) (ask *os.File, answer func()) {
+	t.Helper()
+	fd, err := unix.FanotifyInit(unix.FAN_CLASS_CONTENT|unix.FAN_CLOEXEC|unix.FAN_NONBLOCK, unix.O_RDONLY|unix.O_LARGEFILE)
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) {
+		t.Skipf("this system lets no test keep a file from being read: %v", err)
+	}
+	require.NoError(t, err)
+	ask = os.NewFile(uintptr(fd), "fanotify")
+	answer = func() { _ = ask.Close() }
+	t.Cleanup(answer)
+	require.NoError(t, ask.SetReadDeadline(time.Now().Add(time.Minute)))
+	require.NoError(t, unix.FanotifyMark(fd, unix.FAN_MARK_ADD, kind, unix.AT_FDCWD, path))
+	return ask, answer
 }
 
 // readers returns how many goroutines are reading a file that is watched.
