@@ -19,9 +19,9 @@
 //	DELETE  /leases/{id}   gives the [Lease] that ended
 //
 // A request has its fields as JSON or as a form, by the same names, in at most 64 KiB. A field
-// that its route does not take is refused with 400, also in the query, and so is a value that
-// the field can't have; the [Error] says where the field belongs. Any change may carry If-Match, and is
-// refused with 412 unless the state still is of that generation. Every refusal is an [Error].
+// that its route does not take is refused with 400, and the [Error] says where it belongs; so
+// is the name of any field in the query, which is not read. Any change may carry If-Match, and
+// is refused with 412 unless the state still is of that generation. Every refusal is an [Error].
 //
 // # A State that is sent back
 //

@@ -26,7 +26,7 @@ func TestPhoneNeedsNoScrollingSideways(t *testing.T) {
 	require.NoError(t, v.Registry.Register(long, new(spangate.Gate)))
 	_, err := v.Lease(strings.Repeat("o", control.MaxOwnerLen), strings.Repeat("g", spangate.MaxNameLen), strings.Repeat("w", control.MaxWhyLen), 23*time.Hour)
 	require.NoError(t, err)
-	require.NoError(t, v.Controller.SetBaseline(control.Baseline{Spec: strings.Repeat("s", 500), AllowPending: true}))
+	require.NoError(t, v.Controller.SetBaseline(control.Baseline{Spec: strings.Repeat(strings.Repeat("s", spangate.MaxNameLen)+",", 8), AllowPending: true}))
 	require.NoError(t, v.tab.Size(360, 740, chromedp.EmulateMobile, chromedp.EmulateTouch))
 	v.reload()
 	v.fits(360)
