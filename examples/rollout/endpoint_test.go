@@ -70,7 +70,7 @@ func TestNothingChangesWithoutTheToken(t *testing.T) {
 			} {
 				var refused *refusal
 				require.ErrorAs(t, forbidden(), &refused)
-				assert.Equal(t, http.StatusForbidden, refused.status)
+				assert.Equal(t, http.StatusUnauthorized, refused.status)
 			}
 			state, err := stranger.state(t.Context(), p) // who may look is another question
 			require.NoError(t, err)
