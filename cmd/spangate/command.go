@@ -4,7 +4,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -58,13 +60,14 @@ func newRoot(p *program) *cobra.Command {
 		}
 	}
 	add(groupOffline, p.explain(), p.groups(), p.presets())
-	add(groupProcess, p.get(), p.watch(), p.set(), p.reset(), p.lease(), p.extend(), p.release(), p.leases())
+	add(groupProcess, p.get(), p.watch(), p.set(), p.reset(), p.lease(), p.quiet(), p.extend(), p.release(), p.leases())
 	completeAfterCommas(root)
 	return root
 }
 
 // run runs a command line and returns the exit code.
 func run(ctx context.Context, args []string, out, errs *screen) int {
+	out.ctx, errs.ctx = ctx, ctx
 	root := newRoot(&program{out: out, err: errs})
 	root.SetArgs(args)
 	started := false
@@ -73,7 +76,7 @@ func run(ctx context.Context, args []string, out, errs *screen) int {
 	switch {
 	case err != nil && !started:
 		err = &usageError{err} // cobra's own have no type
-	case err == nil:
+	case err == nil && !errors.Is(out.err, syscall.EPIPE): // as of head, which has read enough
 		err = out.err
 	}
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spangate/spangate/cmd/spangate/internal/caret"
 	"github.com/spangate/spangate/internal/spec"
 )
 
@@ -44,7 +45,7 @@ func completeSpec(names func(*cobra.Command) []name) cobra.CompletionFunc {
 		var completions []cobra.Completion
 		for _, n := range names(cmd) {
 			if !used[n.name] && strings.HasPrefix(n.name, begun) {
-				completions = append(completions, cobra.CompletionWithDesc(before+n.name, n.doc))
+				completions = append(completions, cobra.CompletionWithDesc(before+caret.Short(n.name), caret.Short(n.doc)))
 			}
 		}
 		// Without a space behind it, since a comma may follow.

@@ -18,6 +18,13 @@ func (p *program) explain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain SPEC",
 		Short: "Explain a spec: what each entry does, what is on, what becomes of traces",
+		Long: `Explain says what each entry of SPEC does, what is on, and what becomes of traces in Go
+processes and in those of NeMo Gym, which are Python.
+
+A Python process reads a spec in another way. nemo-lens (b85578f) rejects one with an
+exclusion or with a name that it doesn't know, and that process emits no spans; its newer
+registry keeps such an entry pending, and the rest of the spec is on. For a spec with an
+exclusion, explain shows a list of the same groups to give Python instead.`,
 		Example: `  spangate explain default,sandbox
   spangate explain all,-step,-optimizer
   spangate explain --catalog lens per_step --json`,

@@ -48,25 +48,74 @@ func TestChangesOfTheEntriesAddUp(t *testing.T) {
 	})
 }
 
+// Python's processes join by the spans of client and server, whatever else is on.
 func TestPythonSplitsAndGoDoesNot(t *testing.T) {
 	c := &catalog{spangate.Gym}
-	lot := spangate.MustParse("server,http_client,rollout,verify,agent,model_call,sandbox")
-	for m := spangate.Mask(0); m <= spangate.PresetAll; m++ {
-		got := c.traces(m)
-		across := m.HasAny(lot)
-		split := across && !m.HasAll(spangate.CrossProcessSpine)
-		if got.Go.Split || got.Python.Split != split {
+	across := spangate.MustParse("server,http_client,rollout,verify,agent,model_call,sandbox")
+	joins := spangate.MustParse("server,http_client")
+	for m := spangate.Mask(1); m <= spangate.PresetAll; m++ {
+		got := c.traces(c.Format(m), m)
+		split := m.HasAny(across) && !m.HasAll(joins)
+		if got.Go.Split || got.Python.Split != split || !got.Python.Accepted {
 			t.Fatalf("%v: %+v", m, got)
 		}
 		if split {
 			_, better, _ := strings.Cut(got.Python.Note, "; whole with ")
-			if whole := spangate.MustParse(better); whole != m|spangate.CrossProcessSpine {
+			if whole := spangate.MustParse(better); whole != m|joins {
 				t.Fatalf("%v: %q", m, better)
 			}
 		}
 	}
 	for p := range spangate.Gym.Presets() {
-		assert.False(t, c.traces(p.Mask).Python.Split, p.Name)
+		assert.False(t, c.traces(p.Name, p.Mask).Python.Split, p.Name)
+	}
+}
+
+// Nothing that is in a rollout's trace is above the driver's client span, and of what is in
+// the agent nothing is above its server span.
+func TestRootIsTheTopmostSpanThatIsOn(t *testing.T) {
+	c := &catalog{spangate.Gym}
+	for m := spangate.Mask(0); m <= spangate.PresetAll; m++ {
+		want := ""
+		for _, name := range []string{"job", "http_client", "server", "rollout"} {
+			if g, _ := c.Lookup(name); m.HasAny(g) {
+				want = name
+				break
+			}
+		}
+		if got := c.traces(c.Format(m), m).Go.Root; got != want {
+			t.Fatalf("%v: %q, not %q", m, got, want)
+		}
+	}
+}
+
+// What is given to Python instead of a spec with exclusions means the same groups, and has no
+// exclusion.
+func TestPythonGetsAListThatItAccepts(t *testing.T) {
+	c := &catalog{spangate.Gym}
+	for text, want := range map[string]string{
+		"default":                "default",
+		" All ,,STEP":            " All ,,STEP",
+		"default,-job":           "server,http_client,rollout",
+		"-job,default":           "server,http_client,rollout",
+		"job, -STEP":             "job",
+		"all,-rollout,-rollout ": "job,checkpoint,evaluate,model_init,load_checkpoint,step,forward_backward,optimizer,server,http_client,verify,agent,model_call,sandbox",
+		"-all":                   "",
+		"":                       "",
+		" ":                      "",
+		",":                      "",
+	} {
+		e, err := c.explain(text)
+		require.NoError(t, err)
+		python := e.Traces.Python
+		assert.Equal(t, want, python.Spec, "%q", text)
+		assert.Equal(t, !strings.Contains(text, "-"), python.Accepted, "%q", text)
+		assert.Equal(t, strings.Contains(text, "-"), strings.HasPrefix(python.Note, "rejected: "), "%q", text)
+		if python.Spec != "" {
+			m, err := c.Parse(python.Spec)
+			require.NoError(t, err)
+			assert.Equal(t, e.Mask, m.String(), "%q", text)
+		}
 	}
 }
 

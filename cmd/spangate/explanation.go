@@ -51,7 +51,7 @@ func (c *catalog) explain(text string) (*explanation, error) {
 	e := &explanation{
 		Spec: text, Namespace: c.Namespace(),
 		Canonical: c.Format(mask), Mask: mask.String(), Groups: c.groupsOf(mask),
-		Entries: []entry{}, Traces: c.traces(mask),
+		Entries: []entry{}, Traces: c.traces(text, mask),
 	}
 	var asked spangate.Mask // by any plain entry: order does not matter
 	for in := range spec.Entries(text) {

@@ -46,30 +46,33 @@ func (p *program) get() *cobra.Command {
 func drawState(s *screen, client *endpoint.Client, state *endpoint.State) {
 	rows := [][]string{
 		{"process", client.URL.String()},
-		{"generation", caret.Shown(state.Generation)},
+		{"generation", caret.Short(state.Generation)},
 		{"baseline", baseline(state.Baseline)},
 	}
 	if state.Startup.Spec != state.Spec {
 		rows = append(rows, []string{"at start-up", baseline(state.Startup)})
 	}
+	if state.Pinned {
+		rows = append(rows, pinned)
+	}
+	if below := rootless(state); below != "" {
+		rows = append(rows, []string{"root off", below})
+	}
 	if state.Deny != "" {
-		rows = append(rows, []string{"denied", caret.Shown(state.Deny)})
+		rows = append(rows, []string{"denied", caret.Short(state.Deny)})
 	}
 	if state.Ceiling != "" {
-		rows = append(rows, []string{"ceiling", caret.Shown(state.Ceiling)})
+		rows = append(rows, []string{"ceiling", caret.Short(state.Ceiling)})
 	}
 	if len(state.Pending) > 0 {
-		rows = append(rows, []string{"pending", amber.Render(shownList(state.Pending)) + ", which nobody has registered"})
+		rows = append(rows, []string{"pending", amber.Render(shownList(state.Pending, "")) + ", not registered yet"})
 	}
 	if !state.Writable {
 		rows = append(rows, []string{"changes", "none: the process has given the endpoint no authoriser"})
 	}
 	s.table(nil, rows)
 
-	owners := make(map[string]string)
-	for _, l := range state.Leases {
-		owners[l.ID] = l.Owner
-	}
+	owners := ownersOf(state.Leases)
 	rows = [][]string{}
 	for _, g := range state.Groups {
 		word := faint.Render("off")
@@ -77,13 +80,13 @@ func drawState(s *screen, client *endpoint.Client, state *endpoint.State) {
 			word = green.Render("on")
 		}
 		var namespaces, docs []string
-		for _, m := range g.Members {
-			namespaces = append(namespaces, caret.Shown(m.Namespace))
-			if doc := caret.Shown(m.Doc); doc != "" && !slices.Contains(docs, doc) {
+		for _, m := range g.Members[:min(len(g.Members), maxListed)] {
+			namespaces = append(namespaces, caret.Short(m.Namespace))
+			if doc := caret.Short(m.Doc); doc != "" && !slices.Contains(docs, doc) {
 				docs = append(docs, doc)
 			}
 		}
-		rows = append(rows, []string{caret.Shown(g.Name), word, because(g, owners), list(namespaces, ""), strings.Join(docs, "; ")})
+		rows = append(rows, []string{caret.Short(g.Name), word, because(g, owners), list(namespaces, ""), strings.Join(docs, "; ")})
 	}
 	s.printf("\n")
 	if len(rows) == 0 {
@@ -94,7 +97,7 @@ func drawState(s *screen, client *endpoint.Client, state *endpoint.State) {
 
 	rows = [][]string{}
 	for _, p := range state.Presets {
-		rows = append(rows, []string{caret.Shown(p.Name), caret.Shown(p.State), list(shownAll(p.Groups), "nothing")})
+		rows = append(rows, []string{caret.Short(p.Name), caret.Short(p.State), shownList(p.Groups, "nothing")})
 	}
 	if len(rows) > 0 {
 		s.printf("\n")
@@ -106,38 +109,73 @@ func drawState(s *screen, client *endpoint.Client, state *endpoint.State) {
 	}
 }
 
-// because says who asks for a group, and who withholds it.
+// pinned is the row of a state in which nothing that the command changes has an effect.
+var pinned = []string{"pinned", amber.Render("the program has pinned what is on; baseline, leases and limits have no effect")}
+
+// rootless says which groups that are off leave what is on with nothing above it.
+func rootless(state *endpoint.State) string {
+	if len(state.Roots) == 0 || len(state.Enabled) == 0 {
+		return ""
+	}
+	return amber.Render(shownList(state.Roots, "")) + "; spans beneath begin a trace each, or none"
+}
+
+// because says what has a group on, and what keeps it off.
 func because(g wire.Group, owners map[string]string) string {
-	var who []string
+	var on []string
 	if g.Baseline {
-		who = append(who, "baseline")
+		on = append(on, "baseline")
 	}
-	const most = 3
-	for i, id := range g.Leases {
-		if i == most {
-			who = append(who, plural(len(g.Leases)-most, "more lease"))
-			break
-		}
-		who = append(who, "lease of "+caret.Shown(owners[id]))
+	on = append(on, leasesOf(g.Leases, owners)...)
+	parts := []string{}
+	if len(on) > 0 {
+		parts = append(parts, strings.Join(on, ", "))
 	}
-	why := strings.Join(who, ", ")
-	if g.Withheld && why != "" {
-		return why + "; withheld"
+	if len(g.Quiet) > 0 {
+		parts = append(parts, "quieted by "+strings.Join(leasesOf(g.Quiet, owners), ", "))
 	}
 	if g.Withheld {
-		return "withheld"
+		parts = append(parts, "withheld")
 	}
-	return why
+	return strings.Join(parts, "; ")
+}
+
+// leasesOf names the leases with these ids by their owners, of very many the first.
+func leasesOf(ids []string, owners map[string]string) []string {
+	const most = 3
+	var names []string
+	for _, id := range ids[:min(len(ids), most)] {
+		names = append(names, "lease of "+owners[id])
+	}
+	if more := len(ids) - most; more > 0 {
+		names = append(names, plural(more, "more lease"))
+	}
+	return names
+}
+
+// ownersOf returns the owners of leases by id, as they are shown beside each group: of one that
+// no process grants a lease to, the beginning, since a lease may be on every group.
+func ownersOf(leases []wire.Lease) map[string]string {
+	const most = 128
+	owners := make(map[string]string)
+	for _, l := range leases {
+		owner := l.Owner
+		if len(owner) > most {
+			owner = strings.ToValidUTF8(owner[:most], "") + "…"
+		}
+		owners[l.ID] = caret.Shown(owner)
+	}
+	return owners
 }
 
 // baseline says what a baseline is, whose, and why.
 func baseline(b wire.Baseline) string {
-	text := orQuoted(caret.Shown(b.Spec))
+	text := orQuoted(caret.Short(b.Spec))
 	if b.Who != "" {
-		text += " by " + caret.Shown(b.Who)
+		text += " by " + caret.Short(b.Who)
 	}
 	if b.Why != "" {
-		text += ": " + caret.Shown(b.Why)
+		text += ": " + caret.Short(b.Why)
 	}
 	return text
 }
@@ -145,7 +183,7 @@ func baseline(b wire.Baseline) string {
 func drawLeases(s *screen, leases []wire.Lease) {
 	rows := [][]string{}
 	for _, l := range leases {
-		rows = append(rows, []string{caret.Shown(l.ID), caret.Shown(l.Owner), orQuoted(caret.Shown(l.Spec)), left(l), caret.Shown(l.Why)})
+		rows = append(rows, []string{caret.Short(l.ID), caret.Short(l.Owner), subject(&l), left(l), caret.Short(l.Why)})
 	}
 	s.table([]string{"LEASE", "OWNER", "SPEC", "LEFT", "WHY"}, rows)
 }
@@ -154,7 +192,7 @@ func drawLeases(s *screen, leases []wire.Lease) {
 func left(l wire.Lease) string {
 	d, err := time.ParseDuration(l.Left)
 	if err != nil {
-		return strconv.Quote(l.Left)
+		return strconv.Quote(shorten(l.Left))
 	}
 	return inSeconds(d)
 }
@@ -164,12 +202,11 @@ func inSeconds(d time.Duration) string {
 	return (d + time.Second - 1).Truncate(time.Second).String()
 }
 
-func shownAll(texts []string) []string {
-	shown := make([]string, 0, len(texts))
-	for _, text := range texts {
-		shown = append(shown, caret.Shown(text))
+// shownList lists texts of the process as they can be shown.
+func shownList(texts []string, nothing string) string {
+	shown := slices.Clone(texts)
+	for i := range shown[:min(len(shown), maxListed)] {
+		shown[i] = caret.Short(shown[i])
 	}
-	return shown
+	return list(shown, nothing)
 }
-
-func shownList(texts []string) string { return strings.Join(shownAll(texts), ", ") }

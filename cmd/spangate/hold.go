@@ -8,14 +8,26 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spangate/spangate/cmd/spangate/internal/caret"
 	"github.com/spangate/spangate/cmd/spangate/internal/endpoint"
 	"github.com/spangate/spangate/control/wire"
 )
 
-// hold stays until a lease ends, and ends it if ctx is cancelled or the output breaks off. It
-// shows how long is left where there is somebody to see it.
-func (p *program) hold(ctx context.Context, client *endpoint.Client, l *endpoint.Lease) error {
-	h := &holder{client: client, lease: l.Lease, deadline: deadline(l.Lease)}
+// holder is a lease that this command has been granted.
+type holder struct {
+	client     *endpoint.Client
+	lease      wire.Lease
+	deadline   time.Time // by this machine's clock, which need not agree with the process's
+	generation string
+}
+
+func newHolder(client *endpoint.Client, l *endpoint.Lease) *holder {
+	return &holder{client: client, lease: l.Lease, deadline: deadline(l.Lease)}
+}
+
+// hold stays until the lease of h ends, and ends it if ctx is cancelled or out has failed. It
+// shows on a terminal how long is left.
+func (p *program) hold(ctx context.Context, out *screen, h *holder) error {
 	// A terminal shows every second; for anything else it is enough to look now and then.
 	beat := interval
 	if p.err.live {
@@ -26,8 +38,8 @@ func (p *program) hold(ctx context.Context, client *endpoint.Client, l *endpoint
 	defer p.clearLine()
 	last := time.Now()
 	for {
-		if err := p.out.err; err != nil {
-			return errors.Join(err, h.release())
+		if out.err != nil {
+			return h.giveBack(out.err)
 		}
 		rest := time.Until(h.deadline)
 		if rest <= 0 {
@@ -52,14 +64,6 @@ func (p *program) hold(ctx context.Context, client *endpoint.Client, l *endpoint
 	}
 }
 
-// holder is a lease that is held.
-type holder struct {
-	client     *endpoint.Client
-	lease      wire.Lease
-	deadline   time.Time // by this machine's clock, which need not agree with the process's
-	generation string
-}
-
 // look asks whether the lease is gone, or ends at another time than before. A process that
 // does not answer has not ended it.
 func (h *holder) look(ctx context.Context) (gone bool) {
@@ -80,6 +84,14 @@ func (h *holder) look(ctx context.Context) (gone bool) {
 // latency is how much later than the process's own this side's deadline may be.
 const latency = time.Second
 
+// giveBack releases a lease because of err, and says in it what became of the lease.
+func (h *holder) giveBack(err error) error {
+	if failed := h.release(); failed != nil {
+		return fmt.Errorf("%w; %w", err, failed)
+	}
+	return fmt.Errorf("%w; lease %s is released", err, caret.Short(h.lease.ID))
+}
+
 // release ends the lease. That it has ended already is no error.
 func (h *holder) release() error {
 	// Not in the context that is cancelled: that is why.
@@ -89,7 +101,7 @@ func (h *holder) release() error {
 	case err == nil, errors.As(err, &refused) && refused.Body.Code == wire.CodeNotFound:
 		return nil
 	}
-	return fmt.Errorf("lease %s is not released, and ends by itself in %s: %w", h.lease.ID, inSeconds(time.Until(h.deadline)), err)
+	return fmt.Errorf("lease %s is not released, and ends by itself in %s: %w", caret.Short(h.lease.ID), inSeconds(time.Until(h.deadline)), err)
 }
 
 // deadline is when a lease ends.

@@ -5,72 +5,105 @@ package main
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/cmd/spangate/internal/caret"
 	"github.com/spangate/spangate/cmd/spangate/internal/endpoint"
 	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/internal/spec"
 )
 
 func (p *program) lease() *cobra.Command {
+	return p.leasing("adds", func(want *wire.LeaseRequest) *string { return &want.Spec }, &cobra.Command{
+		Use:   "lease SPEC --for DURATION",
+		Short: "Turn on what a spec selects, for a limited time",
+		Long: `Lease adds SPEC to what is on, for a limited time: then it goes back by itself, and takes
+nothing with it that another lease or the baseline has on.
+
+` + leaseHelp,
+		Example: `  spangate lease all --for 5m --owner me
+  spangate lease sandbox --for 1h --wait`,
+	})
+}
+
+func (p *program) quiet() *cobra.Command {
+	return p.leasing("quiets", func(want *wire.LeaseRequest) *string { return &want.Quiet }, &cobra.Command{
+		Use:   "quiet SPEC --for DURATION",
+		Short: "Turn off what a spec selects, for a limited time",
+		Long: `Quiet takes SPEC away from the baseline, for a limited time: then it comes back by itself.
+What a lease adds stays on; spangate leases shows them.
+
+It is a lease too, which spangate extend and spangate release take.
+
+` + leaseHelp,
+		Example: `  spangate quiet sandbox --for 10m --owner me --why "too many spans"
+  spangate quiet verify,agent --for 1h --wait`,
+	})
+}
+
+const leaseHelp = `With --wait the command stays until the lease ends, and ends it on Ctrl-C or SIGTERM. It
+does not renew it. If it is killed, the lease still ends in time.
+
+A lease that can't be shown, since a disk is full or a pipe is closed, is released, and the
+command fails; if it can't be released, its id is in the message. If standard output is
+closed, the lease is shown on standard error.`
+
+// leasing completes cmd to a command that asks for a lease. Its argument is the spec at field,
+// and does says what the lease does with it.
+func (p *program) leasing(does string, field func(*wire.LeaseRequest) *string, cmd *cobra.Command) *cobra.Command {
 	var t target
 	var when condition
 	var want wire.LeaseRequest
 	var ttl time.Duration
 	var wait bool
-	cmd := &cobra.Command{
-		Use:   "lease SPEC --for DURATION",
-		Short: "Turn on what a spec selects, for a limited time",
-		Long: `Lease adds SPEC to what is on, for a limited time: then it goes back by itself, and takes
-nothing with it that somebody else has asked for.
-
-With --wait the command stays until the lease ends, and ends it on Ctrl-C or SIGTERM. It
-does not renew it. If it is killed, the lease still ends in time.`,
-		Example: `  spangate lease all --for 5m --owner me
-  spangate lease sandbox --for 1h --wait`,
-		Args: oneSpec,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			want.Spec = args[0]
-			want.Owner = cmp.Or(want.Owner, me())
-			want.TTL = ttl.String()
-			if err := cmp.Or(when.check(), checkText("the spec", want.Spec), checkText("--owner", want.Owner), checkText("--why", want.Why), checkFor(ttl)); err != nil {
-				return err
-			}
-			client, err := t.client()
-			if err != nil {
-				return err
-			}
-			ctx := cmd.Context()
-			if wait {
-				// A lease that is granted while a signal comes must not be left behind.
-				ctx = context.WithoutCancel(ctx)
-			}
-			l, err := client.Lease(ctx, want, when.generation)
-			if err != nil {
-				return online(err, want.Spec)
-			}
-			p.showLease(l, t.asJSON)
-			if !wait {
-				return nil
-			}
-			if err := p.hold(cmd.Context(), client, l); err != nil {
-				return err
-			}
-			if !t.asJSON {
-				p.showEnd(&l.Lease)
+	cmd.Args = oneSpec
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		*field(&want) = args[0]
+		want.Owner = cmp.Or(want.Owner, me())
+		want.TTL = ttl.String()
+		if err := cmp.Or(when.check(), checkText("the spec", args[0]), checkSelects(args[0], does), checkText("--owner", want.Owner), checkText("--why", want.Why), checkFor(ttl)); err != nil {
+			return err
+		}
+		client, err := t.client()
+		if err != nil {
+			return err
+		}
+		// Not in the context that a signal ends: a lease that is granted meanwhile must not be
+		// left behind.
+		l, err := client.Lease(context.WithoutCancel(cmd.Context()), want, when.generation)
+		if err != nil {
+			return online(err, args[0])
+		}
+		out := p.out
+		if out.closed {
+			out = p.err
+		}
+		showLease(out, l, t.asJSON)
+		if !wait {
+			if err := cmp.Or(out.err, cmd.Context().Err()); err != nil {
+				return newHolder(client, l).giveBack(err)
 			}
 			return nil
-		},
+		}
+		if err := p.hold(cmd.Context(), out, newHolder(client, l)); err != nil {
+			return err
+		}
+		if !t.asJSON {
+			showEnd(out, &l.Lease)
+		}
+		return nil
 	}
 	t.flags(cmd, "the lease")
 	when.flag(cmd)
 	flags := cmd.Flags()
 	flags.DurationVar(&ttl, "for", 0, "how long, as in 5m or 1h30m")
 	flags.StringVar(&want.Owner, "owner", "", "whose lease it is (default: yours)")
-	flags.StringVar(&want.Why, "why", "", "the reason, for whoever wonders")
-	flags.BoolVar(&want.AllowPending, "allow-pending", false, "keep names that nobody has registered until somebody does")
+	flags.StringVar(&want.Why, "why", "", "the reason, which get and the process's log show")
+	flags.BoolVar(&want.AllowPending, "allow-pending", false, "keep names that are not registered until they are")
 	flags.BoolVar(&wait, "wait", false, "stay until the lease ends, and end it on Ctrl-C")
 	completeDuration(cmd)
 	cmd.ValidArgsFunction = completeSpec(t.completions)
@@ -98,7 +131,7 @@ func (p *program) extend() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p.showLease(l, t.asJSON)
+			showLease(p.out, l, t.asJSON)
 			return nil
 		},
 		ValidArgsFunction: t.completeID,
@@ -133,7 +166,7 @@ func (p *program) release() *cobra.Command {
 				p.out.json(l.JSON)
 				return nil
 			}
-			p.showEnd(&l.Lease)
+			showEnd(p.out, &l.Lease)
 			return nil
 		},
 		ValidArgsFunction: t.completeID,
@@ -174,28 +207,59 @@ func (p *program) leases() *cobra.Command {
 }
 
 // showLease says what was granted.
-func (p *program) showLease(l *endpoint.Lease, asJSON bool) {
+func showLease(s *screen, l *endpoint.Lease, asJSON bool) {
 	if asJSON {
-		p.out.json(l.JSON)
+		s.json(l.JSON)
 		return
 	}
 	rows := [][]string{
-		{"lease", caret.Shown(l.ID)},
-		{"owner", caret.Shown(l.Owner)},
-		{"spec", orQuoted(caret.Shown(l.Spec))},
-		{"groups", list(shownAll(l.Groups), "none")},
+		{"lease", caret.Short(l.ID)},
+		{"owner", caret.Short(l.Owner)},
+	}
+	if l.Spec != "" {
+		rows = append(rows, []string{"spec", caret.Short(l.Spec)}, []string{"groups", shownList(l.Groups, "none")})
 	}
 	if len(l.Withheld) > 0 {
-		rows = append(rows, []string{"withheld", shownList(l.Withheld) + ", which the process keeps off"})
+		rows = append(rows, []string{"withheld", shownList(l.Withheld, "") + ", which the process keeps off"})
+	}
+	if l.Quiet != "" {
+		rows = append(rows, []string{"quiets", caret.Short(l.Quiet)}, []string{"quieted", shownList(l.Quieted, "none")})
 	}
 	if len(l.Pending) > 0 {
-		rows = append(rows, []string{"pending", shownList(l.Pending)})
+		rows = append(rows, []string{"pending", shownList(l.Pending, "")})
 	}
-	p.out.table(nil, append(rows, []string{"ends", "in " + left(l.Lease)}))
+	s.table(nil, append(rows, []string{"ends", "in " + left(l.Lease)}))
 }
 
-func (p *program) showEnd(l *wire.Lease) {
-	p.out.printf("lease %s of %s on %s has ended\n", caret.Shown(l.ID), caret.Shown(l.Owner), orQuoted(caret.Shown(l.Spec)))
+func showEnd(s *screen, l *wire.Lease) {
+	s.printf("lease %s of %s on %s has ended\n", caret.Short(l.ID), caret.Short(l.Owner), subject(l))
+}
+
+// subject says what a lease is on: a spec, or what it quiets.
+func subject(l *wire.Lease) string {
+	switch {
+	case l.Quiet == "":
+		return orQuoted(caret.Short(l.Spec))
+	case l.Spec == "":
+		return "quiet " + caret.Short(l.Quiet)
+	}
+	return caret.Short(l.Spec) + ", quiet " + caret.Short(l.Quiet)
+}
+
+// checkSelects returns an error if text selects nothing in any process, so that a lease with
+// it could do nothing. The process, which knows the names, refuses others.
+func checkSelects(text, does string) error {
+	selects := false
+	for e := range spec.Entries(text) {
+		if e.Exclude && strings.EqualFold(e.Name, spangate.NameAll) {
+			return usagef("a lease that %s %q would do nothing, since -all takes everything away; name a group", does, shorten(text))
+		}
+		selects = selects || !e.Exclude
+	}
+	if !selects {
+		return usagef("a lease that %s %q would do nothing; name a group, as in %s", does, shorten(text), exampleSpec)
+	}
+	return nil
 }
 
 func checkFor(ttl time.Duration) error {

@@ -22,8 +22,8 @@ import (
 )
 
 func main() {
-	// With the signal ignored, a write to a pipe that nobody reads is an error like any
-	// other: a lease that is held is released on the way out.
+	// With the signal ignored, a write to a pipe whose reader has gone is an error like any
+	// other: a lease that it was to show is released on the way out.
 	signal.Ignore(syscall.SIGPIPE)
 	log.SetOutput(io.Discard) // where net/http records what it does not return
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"syscall"
 
 	"github.com/spangate/spangate/cmd/spangate/internal/caret"
 	"github.com/spangate/spangate/cmd/spangate/internal/endpoint"
@@ -26,39 +25,40 @@ const (
 
 // report says what went wrong: to people, or to programs as a [wire.Error].
 func report(s *screen, err error, asJSON bool) {
-	if errors.Is(err, syscall.EPIPE) {
-		return // who does not read on does not want to know either
-	}
 	if asJSON {
 		s.json(asWire(err))
 		return
 	}
-	if errors.Is(err, context.Canceled) {
-		err = errors.New("interrupted")
-	}
-	s.printf("%s %s\n", red.Render("spangate:"), err)
+	s.printf("%s %s\n", red.Render("spangate:"), message(err))
 	var spec *specError
 	var refused *endpoint.Refusal
 	switch {
 	case errors.As(err, &spec):
 		spec.draw(s)
-	case errors.As(err, &refused) && refused.Body.Code == wire.CodeForbidden:
-		s.printf("A token, if it wants one, is that of %s or --token-file.\n", envToken)
+	case exitCode(err) == exitRefused:
+		s.printf("If it wants a token, give one that permits this by %s or --token-file.\n", envToken)
 	case errors.As(err, &refused) && refused.Body.Code == wire.CodeStale && refused.Body.Generation != "":
-		s.printf("The generation is %s now; spangate get shows what has changed.\n", caret.Shown(refused.Body.Generation))
+		s.printf("The generation is %s now; spangate get shows what has changed.\n", caret.Short(refused.Body.Generation))
 	}
 }
 
+// message is err in one line.
+func message(err error) string {
+	return strings.TrimSpace(strings.Replace(err.Error(), context.Canceled.Error(), "interrupted", 1))
+}
+
 func asWire(err error) wire.Error {
+	var output *outputError
 	var spec *specError
 	var refused *endpoint.Refusal
 	switch {
+	case errors.As(err, &output):
 	case errors.As(err, &spec):
-		return wire.Error{Message: err.Error(), Code: wire.CodeUnknownName, Field: "spec", Unknown: spec.unknown, Valid: spec.valid}
+		return wire.Error{Message: err.Error(), Code: wire.CodeUnknownName, Field: spec.field, Unknown: spec.unknown, Valid: spec.valid}
 	case errors.As(err, &refused):
 		return refused.Body
 	}
-	return wire.Error{Message: strings.TrimSpace(err.Error()), Code: codeOf(err)}
+	return wire.Error{Message: message(err), Code: codeOf(err)}
 }
 
 func codeOf(err error) string {
@@ -69,6 +69,8 @@ func codeOf(err error) string {
 		return codeUnreachable
 	case exitInterrupted:
 		return codeInterrupted
+	case exitRefused:
+		return wire.CodeForbidden
 	case exitStale:
 		return codeGone
 	}

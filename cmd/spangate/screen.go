@@ -3,16 +3,22 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
 )
@@ -28,10 +34,12 @@ var (
 // screen is standard output or standard error: styles and lines that fit on a terminal, plain
 // text elsewhere. It keeps the first error and writes nothing after it.
 type screen struct {
-	w     *colorprofile.Writer
-	width int  // in columns; 0 for any
-	live  bool // somebody looks at it, and a line can be written again
-	err   error
+	ctx    context.Context // ends a long table
+	w      *colorprofile.Writer
+	width  int  // in columns; 0 for any
+	live   bool // it is a terminal on which a line can be written again
+	closed bool // it was closed when the program began, so that what is written is lost
+	err    error
 }
 
 var _ io.Writer = (*screen)(nil)
@@ -41,7 +49,7 @@ func newScreen(f *os.File, environment []string) *screen {
 	if os.Getenv("NO_COLOR") != "" {
 		environment = append(slices.Clone(environment), "NO_COLOR=1")
 	}
-	s := &screen{w: colorprofile.NewWriter(f, environment)}
+	s := &screen{ctx: context.Background(), w: colorprofile.NewWriter(f, environment), closed: wasClosed(f)}
 	if term.IsTerminal(f.Fd()) {
 		s.live = s.w.Profile > colorprofile.NoTTY
 		if width, _, err := term.GetSize(f.Fd()); err == nil {
@@ -49,6 +57,22 @@ func newScreen(f *os.File, environment []string) *screen {
 		}
 	}
 	return s
+}
+
+// wasClosed reports whether f, which is a standard stream, was closed when the program began:
+// Go's runtime then opens the null device in its place, for reading as well, which a shell's
+// >/dev/null does not.
+func wasClosed(f *os.File) bool {
+	null, err := os.Stat(os.DevNull)
+	if err != nil {
+		return false
+	}
+	info, err := f.Stat()
+	if err != nil || !os.SameFile(info, null) {
+		return false
+	}
+	_, err = f.Read(make([]byte, 1))
+	return errors.Is(err, io.EOF)
 }
 
 func (s *screen) Write(p []byte) (int, error) {
@@ -63,46 +87,104 @@ func (s *screen) Write(p []byte) (int, error) {
 func (s *screen) printf(format string, args ...any) { fmt.Fprintf(s, format, args...) }
 
 // json shows v, with an indent, as JSON.
-func (s *screen) json(v any) {
-	e := json.NewEncoder(s)
+func (s *screen) json(v any) { s.encode(v, "  ") }
+
+// encode writes v and a newline as JSON, in which every character that does not print is
+// escaped: JSON escapes some of them alone.
+func (s *screen) encode(v any, indent string) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil && s.err == nil {
-		s.err = err
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
+		s.err = cmp.Or(s.err, err)
+		return
 	}
+	w := bufio.NewWriter(s) // the screen keeps its error
+	for text := b.Bytes(); len(text) > 0 && s.err == nil; {
+		r, size := utf8.DecodeRune(text)
+		if r == '\n' || strconv.IsPrint(r) && (r != utf8.RuneError || size > 1) {
+			_, _ = w.Write(text[:size])
+		} else {
+			for _, unit := range utf16.AppendRune(nil, r) {
+				fmt.Fprintf(w, `\u%04x`, unit)
+			}
+		}
+		text = text[size:]
+	}
+	_ = w.Flush()
 }
 
-// table shows rows under headers, which may be nil. Where it is wider than the terminal, its
-// cells are wrapped.
+const (
+	gap       = 2   // columns of a terminal between those of a table
+	maxColumn = 128 // how wide a column gets; in a pipe, a longer cell moves those to its right
+)
+
+// table shows rows under headers, which may be nil, each as soon as it is drawn. On a
+// terminal, cells are wrapped where the table would be wider. It stops when the context ends.
 func (s *screen) table(headers []string, rows [][]string) {
-	last := max(len(headers)-1, 0)
+	if headers != nil {
+		rows = slices.Concat([][]string{headers}, rows)
+	}
+	var widths []int
 	for _, row := range rows {
-		last = max(last, len(row)-1)
-	}
-	t := table.New().Headers(headers...).Rows(rows...).
-		BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
-		BorderHeader(false).BorderColumn(false).
-		StyleFunc(func(row, column int) lipgloss.Style {
-			style := lipgloss.NewStyle()
-			if row == table.HeaderRow || headers == nil && column == 0 {
-				style = bold
+		for column, cell := range row {
+			if column == len(widths) {
+				widths = append(widths, 0)
 			}
-			if column < last {
-				style = style.PaddingRight(2)
-			}
-			return style
-		})
-	drawn := t.String()
-	if s.width > 0 && lipgloss.Width(drawn) > s.width {
-		drawn = t.Width(s.width).String()
+			widths[column] = max(widths[column], min(lipgloss.Width(cell), maxColumn))
+		}
 	}
-	s.printf("%s\n", trailingSpace.ReplaceAllStringFunc(drawn, func(end string) string {
-		return strings.ReplaceAll(end, " ", "")
-	}))
+	for s.width > 0 {
+		total, widest := gap*(len(widths)-1), 0
+		for column, width := range widths {
+			total += width
+			if width > widths[widest] {
+				widest = column
+			}
+		}
+		if total <= s.width || widths[widest] == 1 {
+			break
+		}
+		widths[widest]--
+	}
+	for i, row := range rows {
+		if i%256 == 255 && s.ctx.Err() != nil {
+			s.err = cmp.Or(s.err, s.ctx.Err())
+		}
+		if s.err != nil {
+			return
+		}
+		s.row(row, widths, func(column int) bool { return headers == nil && column == 0 || headers != nil && i == 0 })
+	}
 }
 
-// trailingSpace has the beginnings and ends of styles in it.
-var trailingSpace = regexp.MustCompile(`(?m)(?: |\x1b\[[0-9;]*m)+$`)
+// row shows one row of a table.
+func (s *screen) row(row []string, widths []int, isBold func(column int) bool) {
+	cells, height := make([][]string, len(row)), 0
+	for column, cell := range row {
+		if s.width > 0 && lipgloss.Width(cell) > widths[column] {
+			cell = lipgloss.Wrap(cell, widths[column], "")
+		}
+		cells[column] = strings.Split(cell, "\n")
+		height = max(height, len(cells[column]))
+	}
+	for i := range height {
+		var line strings.Builder
+		for column, lines := range cells {
+			cell := ""
+			if i < len(lines) {
+				cell = lines[i]
+			}
+			pad := strings.Repeat(" ", max(0, widths[column]-lipgloss.Width(cell))+gap)
+			if cell != "" && isBold(column) {
+				cell = bold.Render(cell)
+			}
+			line.WriteString(cell + pad)
+		}
+		s.printf("%s\n", strings.TrimRight(line.String(), " "))
+	}
+}
 
 // plural is as in 1 group, 2 groups.
 func plural(n int, what string) string {
@@ -112,10 +194,17 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// list names some things, or says that there is nothing.
+// maxListed is how many names are listed on a line; --json has all.
+const maxListed = 64
+
+// list names some things, of very many the first, or says that there is nothing.
 func list(names []string, nothing string) string {
 	if len(names) == 0 {
 		return nothing
 	}
-	return strings.Join(names, ", ")
+	text := strings.Join(names[:min(len(names), maxListed)], ", ")
+	if more := len(names) - maxListed; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
 }

@@ -26,11 +26,12 @@ var update = flag.Bool("update", false, "write what the scripts of testdata comp
 // commands of testscript they have
 //
 //	process [OPTION=VALUE…]   a process begins, and SPANGATE_URL is its endpoint; options are
-//	                          token, readonly, deny, ceiling, leases (how many there may be)
+//	                          token, readonly, deny, ceiling, roots, leases (how many there may be)
 //	restart                   it ends, and another one begins at the same address
 //	end                       it ends
 //	gate SPEC                 its gate shows just these groups, now or soon
 //	polled N                  N commands that watch it have seen it as it is now
+//	pin GROUP…                its program pins these groups
 //	library                   a library registers, with the group query
 //	code N COMMAND…           the command ends with this exit code
 //	json stdout|stderr        what the command wrote is JSON, whole or line by line
@@ -67,9 +68,10 @@ func TestScripts(t *testing.T) {
 				n, err := strconv.Atoi(args[0])
 				ts.Check(err)
 				if !r.polled(n) {
-					ts.Fatalf("nobody asks")
+					ts.Fatalf("fewer than %d commands ask", n)
 				}
 			}),
+			"pin": onProcess(func(ts *testscript.TestScript, r *running, args []string) { ts.Check(r.registry.Pin(args...)) }),
 			"library": onProcess(func(ts *testscript.TestScript, r *running, _ []string) {
 				ts.Check(r.registry.Register(library, new(spangate.Gate)))
 			}),
@@ -110,6 +112,8 @@ func (r *running) begin(ts *testscript.TestScript, address string) {
 			options = append(options, control.Deny(value))
 		case "ceiling":
 			options = append(options, control.Ceiling(value))
+		case "roots":
+			options = append(options, control.Roots(func(*spangate.Gate) spangate.Mask { return spangate.MustParse(value) }))
 		case "leases":
 			n, err := strconv.Atoi(value)
 			ts.Check(err)

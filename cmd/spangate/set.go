@@ -4,8 +4,10 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
+	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/spangate/spangate/cmd/spangate/internal/caret"
@@ -20,11 +22,11 @@ func (p *program) set() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set SPEC",
 		Short: "Set the baseline, until the next one",
-		Long: `Set makes SPEC the baseline: what is on besides leases, until somebody sets another one or
+		Long: `Set makes SPEC the baseline: what is on besides leases, until another one is set or
 the process ends. A lease goes back by itself; see spangate lease.
 
-A name that nobody has registered in the process is an error and changes nothing, unless
---allow-pending has it wait until somebody does.`,
+A name that is not registered in the process is an error and changes nothing, unless
+--allow-pending keeps it until it is.`,
 		Example: `  spangate set default,sandbox --why "the slow verifier"
   spangate set "" --if-match kq3v7d2a-12`,
 		Args: oneSpec,
@@ -48,9 +50,9 @@ A name that nobody has registered in the process is an error and changes nothing
 	}
 	t.flags(cmd, "the state")
 	when.flag(cmd)
-	cmd.Flags().BoolVar(&b.AllowPending, "allow-pending", false, "keep names that nobody has registered until somebody does")
-	cmd.Flags().StringVar(&b.Who, "who", "", "who asks (default: you); the name that the authoriser knows goes before it")
-	cmd.Flags().StringVar(&b.Why, "why", "", "the reason, for whoever wonders")
+	cmd.Flags().BoolVar(&b.AllowPending, "allow-pending", false, "keep names that are not registered until they are")
+	cmd.Flags().StringVar(&b.Who, "who", "", "who asks (default: you); a name that the authoriser gives replaces it")
+	cmd.Flags().StringVar(&b.Why, "why", "", "the reason, which get and the process's log show")
 	cmd.ValidArgsFunction = completeSpec(t.completions)
 	return cmd
 }
@@ -94,14 +96,20 @@ func (p *program) changed(state *endpoint.State, asJSON bool) {
 	if len(state.Changes) > 0 && state.Changes[0].Generation == state.Generation {
 		rows = append(rows, []string{"changed", cmp.Or(difference(state.Changes[0]), "nothing")})
 	}
-	rows = append(rows, []string{"on", list(shownAll(state.Enabled), "nothing")})
+	if state.Pinned {
+		rows = append(rows, pinned)
+	}
+	rows = append(rows, []string{"on", shownList(state.Enabled, "nothing")})
+	if below := rootless(state); below != "" {
+		rows = append(rows, []string{"root off", below})
+	}
 	if held := heldBack(state); held != "" {
 		rows = append(rows, []string{"withheld", held})
 	}
 	if len(state.Pending) > 0 {
-		rows = append(rows, []string{"pending", shownList(state.Pending)})
+		rows = append(rows, []string{"pending", shownList(state.Pending, "")})
 	}
-	rows = append(rows, []string{"generation", caret.Shown(state.Generation)})
+	rows = append(rows, []string{"generation", caret.Short(state.Generation)})
 	p.out.table(nil, rows)
 }
 
@@ -110,22 +118,27 @@ func heldBack(state *endpoint.State) string {
 	var names []string
 	for _, g := range state.Groups {
 		if g.Withheld && g.Baseline {
-			names = append(names, caret.Shown(g.Name))
+			names = append(names, g.Name)
 		}
 	}
-	return strings.Join(names, ", ")
+	return shownList(names, "")
 }
 
 // difference is what a change has turned on and off.
 func difference(c wire.Change) string {
+	return strings.Join(append(signed(green, "+", minus(c.New, c.Old)), signed(red, "-", minus(c.Old, c.New))...), " ")
+}
+
+// signed returns names with a sign before each, of very many the first.
+func signed(style lipgloss.Style, sign string, names []string) []string {
 	var parts []string
-	for _, name := range minus(c.New, c.Old) {
-		parts = append(parts, green.Render("+"+caret.Shown(name)))
+	for _, name := range names[:min(len(names), maxListed)] {
+		parts = append(parts, style.Render(sign+caret.Short(name)))
 	}
-	for _, name := range minus(c.Old, c.New) {
-		parts = append(parts, red.Render("-"+caret.Shown(name)))
+	if more := len(names) - maxListed; more > 0 {
+		parts = append(parts, style.Render(fmt.Sprintf("%s%d more", sign, more)))
 	}
-	return strings.Join(parts, " ")
+	return parts
 }
 
 // minus returns what is in a and not in b.

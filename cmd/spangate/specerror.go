@@ -18,9 +18,10 @@ import (
 // specError is a spec with names that its reader does not know: a catalog, or a process.
 type specError struct {
 	spec, reader string
+	field        string // of a request, that has the spec
 	unknown      []wire.UnknownName
 	valid        []string
-	mayWait      bool // names that are unknown may be kept until somebody knows them
+	mayWait      bool // names that are unknown may be kept until they are registered
 	err          error
 }
 
@@ -49,7 +50,7 @@ func offline(err error) error {
 	if !errors.As(err, &refused) || len(refused.Unknown) == 0 {
 		return &usageError{errors.New(strings.TrimPrefix(err.Error(), "spangate: "))}
 	}
-	e := &specError{spec: refused.Spec, reader: refused.Namespace, valid: refused.Valid, err: err}
+	e := &specError{spec: refused.Spec, field: "spec", reader: refused.Namespace, valid: refused.Valid, err: err}
 	for _, u := range refused.Unknown {
 		e.unknown = append(e.unknown, wire.UnknownName(u))
 	}
@@ -62,7 +63,7 @@ func online(err error, spec string) error {
 	if !errors.As(err, &refused) || len(refused.Body.Unknown) == 0 {
 		return err
 	}
-	return &specError{spec: spec, reader: refused.URL, unknown: refused.Body.Unknown, valid: refused.Body.Valid, mayWait: true, err: err}
+	return &specError{spec: spec, field: refused.Body.Field, reader: refused.URL, unknown: refused.Body.Unknown, valid: refused.Body.Valid, mayWait: true, err: err}
 }
 
 // draw shows the spec with carets under what is unknown, what may have been meant, and what
@@ -111,7 +112,7 @@ func suggestion(u wire.UnknownName) string {
 	if u.Suggestion == "" {
 		return ""
 	}
-	return "did you mean " + caret.Shown(u.Suggestion) + "?"
+	return "did you mean " + caret.Short(u.Suggestion) + "?"
 }
 
 func nothing(u wire.UnknownName) string {
@@ -121,25 +122,18 @@ func nothing(u wire.UnknownName) string {
 	return "no name is close"
 }
 
-// known lists the names that there are, of very many the first.
-func (e *specError) known() string {
-	const most = 64
-	names := make([]string, 0, most)
-	for _, name := range e.valid[:min(len(e.valid), most)] {
-		names = append(names, caret.Shown(name))
-	}
-	if more := len(e.valid) - most; more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
-	}
-	return list(names, "nothing: nobody has registered")
-}
+// known lists the names that there are.
+func (e *specError) known() string { return shownList(e.valid, "nothing: no library has registered") }
 
 // corrected returns the spec with every unknown name replaced, if there is something to
 // replace each of them by.
 func (e *specError) corrected() (string, bool) {
 	spec := e.spec
+	if len(e.unknown) > maxListed {
+		return "", false
+	}
 	for _, u := range slices.Backward(e.unknown) {
-		if u.Suggestion == "" || u.Offset < 0 || u.Offset > len(spec) || !strings.HasPrefix(spec[u.Offset:], u.Name) {
+		if u.Suggestion == "" || len(u.Suggestion) > maxShown || u.Offset < 0 || u.Offset > len(spec) || !strings.HasPrefix(spec[u.Offset:], u.Name) {
 			return "", false
 		}
 		spec = spec[:u.Offset] + u.Suggestion + spec[u.Offset+len(u.Name):]
@@ -147,7 +141,7 @@ func (e *specError) corrected() (string, bool) {
 	return caret.Shown(spec), len(spec) <= maxShown
 }
 
-// maxShown is how many bytes of what somebody has written are repeated in a message.
+// maxShown is how many bytes of an argument a message repeats.
 const maxShown = 256
 
 // shorten returns text, or the beginning of a long one.

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"os/user"
 	"strings"
@@ -32,6 +31,7 @@ type target struct {
 	asJSON    bool
 }
 
+// flags adds the flags to a command; what says what the command prints.
 func (t *target) flags(cmd *cobra.Command, what string) {
 	flags := cmd.Flags()
 	flags.StringVar(&t.url, "url", "", "where the endpoint is, as in http://localhost:8080/spans/ (default $"+envURL+")")
@@ -63,7 +63,7 @@ func (t *target) client() (*endpoint.Client, error) {
 	}
 	return &endpoint.Client{
 		URL: at, Token: token, Timeout: t.timeout, Agent: "spangate/" + version(),
-		HTTP: &http.Client{CheckRedirect: endpoint.NoRedirects},
+		HTTP: endpoint.NewHTTP(),
 	}, nil
 }
 
@@ -113,7 +113,7 @@ func checkText(what, text string) error {
 	return usagef("%s %s is not UTF-8 at byte %d", what, caret.Shown(shorten(text)), at)
 }
 
-// me returns the name of whoever runs the command, as far as the system knows.
+// me returns the name of the user who runs the command, as far as the system knows.
 func me() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -132,14 +132,14 @@ func (t *target) completions(cmd *cobra.Command) []name {
 	}
 	var names []name
 	for _, p := range state.Presets {
-		names = append(names, name{p.Name, caret.Shown(p.Doc)})
+		names = append(names, name{p.Name, p.Doc})
 	}
 	for _, g := range state.Groups {
 		var docs []string
 		for _, m := range g.Members {
 			docs = append(docs, m.Doc)
 		}
-		names = append(names, name{g.Name, caret.Shown(strings.Join(docs, "; "))})
+		names = append(names, name{g.Name, strings.Join(docs, "; ")})
 	}
 	return names
 }
@@ -149,7 +149,7 @@ func (t *target) completeID(cmd *cobra.Command, args []string, _ string) ([]cobr
 	var ids []cobra.Completion
 	if state := t.stateNow(cmd.Context()); state != nil && len(args) == 0 {
 		for _, l := range state.Leases {
-			ids = append(ids, cobra.CompletionWithDesc(caret.Shown(l.ID), caret.Shown(fmt.Sprintf("%s of %s, %s left", l.Spec, l.Owner, left(l)))))
+			ids = append(ids, cobra.CompletionWithDesc(caret.Short(l.ID), fmt.Sprintf("%s of %s, %s left", subject(&l), caret.Short(l.Owner), left(l))))
 		}
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The signal is that of the terminal, when somebody presses Ctrl-C.
+// The signal is that of the terminal for Ctrl-C.
 func TestLeaseOnATerminalCountsDownAndIsReleasedByCtrlC(t *testing.T) {
 	p := started(t)
 	cmd := command(t, "lease", "sandbox", "--for", "1h", "--wait")

@@ -3,8 +3,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -60,11 +60,12 @@ type watcher struct {
 	asJSON     bool
 	generation string
 	seen       []string // the generations of changes, the latest maxSeen
+	quieted    string   // the groups that leases quiet, as shown last
 	trouble    string   // the error that was said last, or empty
 }
 
 func (w *watcher) run(ctx context.Context) error {
-	state, err := w.client.Get(ctx, "")
+	state, err := w.get(ctx)
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (w *watcher) run(ctx context.Context) error {
 			return nil
 		case <-time.After(pause):
 		}
-		state, err := w.client.Get(ctx, w.generation)
+		state, err := w.get(ctx)
 		switch {
 		case errors.Is(err, context.Canceled):
 			return nil
@@ -91,14 +92,39 @@ func (w *watcher) run(ctx context.Context) error {
 			w.show(state)
 		}
 	}
-	return w.out.err
+	return nil // the screen keeps its error
 }
 
-// begin shows what is on; the changes that led there are past.
+// get returns the state if it has changed, with the newest of its changes.
+func (w *watcher) get(ctx context.Context) (*endpoint.State, error) {
+	state, err := w.client.Get(ctx, w.generation)
+	if state != nil {
+		state.Changes = state.Changes[:min(len(state.Changes), maxChanges)]
+	}
+	return state, err
+}
+
+// begin shows what is on and what leases quiet; the changes that led there are past.
 func (w *watcher) begin(state *endpoint.State) {
 	w.remember(state)
 	if !w.asJSON {
-		w.out.printf("%s\n", faint.Render("on: "+list(shownAll(state.Enabled), "nothing")))
+		w.out.printf("%s\n", faint.Render("on: "+shownList(state.Enabled, "nothing")))
+	}
+	w.quiet(state)
+}
+
+// quiet shows the groups that leases quiet, and whose leases they are, if that has changed.
+func (w *watcher) quiet(state *endpoint.State) {
+	owners := ownersOf(state.Leases)
+	var groups []string
+	for _, g := range state.Groups {
+		if len(g.Quiet) > 0 {
+			groups = append(groups, caret.Short(g.Name)+" by "+strings.Join(leasesOf(g.Quiet, owners), ", "))
+		}
+	}
+	if quieted := list(groups, ""); quieted != w.quieted && !w.asJSON {
+		w.quieted = quieted
+		w.out.printf("%s\n", faint.Render("quieted: "+cmp.Or(quieted, "nothing")))
 	}
 }
 
@@ -117,7 +143,12 @@ func (w *watcher) show(state *endpoint.State) {
 	for _, c := range slices.Backward(fresh) {
 		w.line(c)
 	}
+	w.quiet(state)
 }
+
+// maxChanges is how many changes of one answer are looked at, the newest: many times what a
+// process remembers.
+const maxChanges = 256
 
 // maxSeen is many times what a process remembers, for the processes that one URL may lead to.
 const maxSeen = 4096
@@ -134,19 +165,17 @@ func (w *watcher) remember(state *endpoint.State) {
 
 func (w *watcher) line(c wire.Change) {
 	if w.asJSON {
-		e := json.NewEncoder(w.out)
-		e.SetEscapeHTML(false)
-		_ = e.Encode(c) // the screen keeps its error
+		w.out.encode(c, "")
 		return
 	}
-	fields := []string{c.Time.Local().Format(time.TimeOnly), caret.Shown(c.Kind), caret.Shown(c.Who)}
+	fields := []string{c.Time.Local().Format(time.TimeOnly), caret.Short(c.Kind), caret.Short(c.Who)}
 	if d := difference(c); d != "" {
 		fields = append(fields, d)
 	} else {
 		fields = append(fields, faint.Render("nothing went on or off"))
 	}
 	if c.Why != "" {
-		fields = append(fields, faint.Render("("+caret.Shown(c.Why)+")"))
+		fields = append(fields, faint.Render("("+caret.Short(c.Why)+")"))
 	}
 	w.out.printf("%s\n", strings.Join(fields, "  "))
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Shown returns text as it can be shown on one line of a terminal: what would move the
-// cursor, change its colour or direction, or leave no trace is escaped as in Go. What others
-// have written, in another process, goes through it.
+// cursor, change its colour or direction, or leave no trace is escaped as in Go. Text
+// from another process goes through it.
 func Shown(text string) string {
 	var b strings.Builder
 	for len(text) > 0 {
@@ -19,6 +19,17 @@ func Shown(text string) string {
 		text = text[len(piece):]
 	}
 	return b.String()
+}
+
+// maxShort is how many bytes of a text [Short] keeps.
+const maxShort = 1 << 10
+
+// Short is [Shown] of a text that has no bound: of a long one, of the beginning.
+func Short(text string) string {
+	if len(text) <= maxShort {
+		return Shown(text)
+	}
+	return Shown(strings.ToValidUTF8(text[:maxShort], "")) + "…"
 }
 
 // next returns the first character of text, which is not empty, and how it is shown.

@@ -2,17 +2,20 @@
 
 // Package endpoint is a client of the endpoint of package control: its requests, and every
 // way in which they can fail, told apart. It trusts no answer: each has to come in time, be
-// of bounded length and be what the endpoint answers.
+// of bounded size and be what the endpoint answers.
 package endpoint
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"time"
@@ -20,10 +23,6 @@ import (
 	"github.com/spangate/spangate/cmd/spangate/internal/caret"
 	"github.com/spangate/spangate/control/wire"
 )
-
-// maxAnswer is the length in bytes of the longest answer that is read. That of ten thousand
-// leases on all of fifteen groups takes ten million.
-const maxAnswer = 64 << 20
 
 // Client talks to the endpoint at one URL. Its zero value has no URL and must not be used; it
 // may be copied, and used by any number of goroutines.
@@ -34,15 +33,11 @@ type Client struct {
 	Token Token
 	// Timeout is how long a whole exchange may take.
 	Timeout time.Duration
-	// HTTP sends the requests. It must not follow redirects; see [NoRedirects].
+	// HTTP sends the requests; see [NewHTTP].
 	HTTP *http.Client
 	// Agent is the header User-Agent.
 	Agent string
 }
-
-// NoRedirects makes a redirect an answer like any other: one that is followed would carry the
-// token, or a change, to where nobody sent it.
-func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // request is what to send.
 type request struct {
@@ -57,23 +52,45 @@ type request struct {
 func (c *Client) send(ctx context.Context, r request, into any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
+	var on *conn
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(got httptrace.GotConnInfo) { on, _ = got.Conn.(*conn) },
+	})
 	req, err := c.request(ctx, r)
 	if err != nil {
 		return nil, err
 	}
+	answer, err := c.exchange(req, into)
+	if err == nil && ctx.Err() == nil {
+		return answer, nil
+	}
+	err = c.explain(cmp.Or(err, ctx.Err()), on)
+	var unreachable *Unreachable
+	if r.method != http.MethodGet && on != nil && (errors.As(err, &unreachable) || errors.Is(err, context.Canceled)) {
+		err = fmt.Errorf("%w; the change may have been made all the same, which spangate get shows", err)
+	}
+	return nil, err
+}
+
+// exchange sends req, and reads and decodes the answer.
+func (c *Client) exchange(req *http.Request, into any) (json.RawMessage, error) {
 	resp, err := c.HTTP.Do(req)
 	if err != nil {
-		return nil, unreachable(c.URL, err, c.Timeout)
+		return nil, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	if err != nil {
-		return nil, unreachable(c.URL, err, c.Timeout)
-	}
-	if resp.StatusCode == http.StatusNotModified && r.ifNoneMatch != "" {
+	if resp.StatusCode == http.StatusNotModified && req.Header.Get("If-None-Match") != "" {
 		return nil, nil
 	}
-	return body, c.judge(r, resp, body, into)
+	body, err := io.ReadAll(&bounded{r: resp.Body})
+	var large *tooLarge
+	switch {
+	case errors.As(err, &large):
+		return nil, c.unexpected(resp.StatusCode, "%s with %v, which is not read; see that the endpoint is mounted there, and the path", status(resp), large)
+	case err != nil:
+		return nil, err
+	}
+	return body, c.judge(resp, body, into)
 }
 
 func (c *Client) request(ctx context.Context, r request) (*http.Request, error) {
@@ -111,18 +128,12 @@ func tag(generation string) string { return `"` + strings.Trim(generation, `"`) 
 
 // judge decodes an answer into into if it is one that the endpoint gives to a request that it
 // does not refuse, and returns what else it is otherwise.
-func (c *Client) judge(r request, resp *http.Response, body []byte, into any) error {
-	stranger := func(format string, args ...any) error {
-		return &Stranger{URL: c.URL.String(), Status: resp.StatusCode, What: fmt.Sprintf(format, args...)}
-	}
-	if len(body) > maxAnswer {
-		return stranger("with more than %d MiB; that is not read", maxAnswer>>20)
-	}
+func (c *Client) judge(resp *http.Response, body []byte, into any) error {
 	var refusal wire.Error
 	known := resp.StatusCode >= 400 && json.Unmarshal(body, &refusal) == nil && refusal.Code != ""
 	switch {
-	case known && refusal.Code == wire.CodeNotFound && !strings.HasPrefix(r.path, leasePath("")):
-		return stranger("that the endpoint is there, but further up; see the path")
+	case known && refusal.Code == wire.CodeNotFound && !strings.HasPrefix(resp.Request.URL.Path, c.URL.Path+leasePath("")):
+		return c.unexpected(resp.StatusCode, "that the endpoint is there, but further up; see the path")
 	case known:
 		return &Refusal{URL: c.URL.String(), Status: resp.StatusCode, Body: refusal}
 	case gateway(resp.StatusCode):
@@ -130,22 +141,34 @@ func (c *Client) judge(r request, resp *http.Response, body []byte, into any) er
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		to, err := resp.Location()
 		if err != nil {
-			return stranger("%s, which leads nowhere", status(resp))
+			return c.unexpected(resp.StatusCode, "%s, which leads nowhere", status(resp))
 		}
-		return stranger("%s, which is not followed; if you trust %s, use that", status(resp), caret.Shown(to.Redacted()))
+		return c.unexpected(resp.StatusCode, "%s, which is not followed; if you trust %s, use that", status(resp), caret.Short(to.Redacted()))
 	case resp.StatusCode >= 300:
-		return stranger("%s%s; see that the endpoint is mounted there, and the path", status(resp), excerpt(resp, body))
+		return c.unexpected(resp.StatusCode, "%s%s%s; see that the endpoint is mounted there, and the path", status(resp), challenge(resp), excerpt(resp, body))
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return stranger("%s%s, which is not the JSON of the endpoint; see that the endpoint is mounted there, and the path", status(resp), excerpt(resp, body))
+		return c.unexpected(resp.StatusCode, "%s%s, which is not the JSON of the endpoint; see that the endpoint is mounted there, and the path", status(resp), excerpt(resp, body))
 	}
 	return nil
 }
 
-// status returns the status of an answer in the words of the standard, not in those of
-// whoever sent it.
+func (c *Client) unexpected(status int, format string, args ...any) error {
+	return &Unexpected{URL: c.URL.String(), Status: status, What: fmt.Sprintf(format, args...)}
+}
+
+// status returns the status of an answer in the words of the standard, not in those of the
+// answer.
 func status(resp *http.Response) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
+}
+
+// challenge says which credentials an answer wants, if it says so.
+func challenge(resp *http.Response) string {
+	if wants := resp.Header.Get("WWW-Authenticate"); wants != "" {
+		return fmt.Sprintf(", which wants the credentials %s,", caret.Short(wants))
+	}
+	return ""
 }
 
 // excerpt says what an answer is that can't be read, and shows how it begins.
@@ -163,5 +186,5 @@ func excerpt(resp *http.Response, body []byte) string {
 	if len(begin) > most {
 		begin, dots = begin[:most], "…"
 	}
-	return fmt.Sprintf(" with %s that begins %q%s", caret.Shown(mediaType), string(begin), dots)
+	return fmt.Sprintf(" with %s that begins %q%s", caret.Short(mediaType), string(begin), dots)
 }

@@ -5,15 +5,14 @@ package endpoint
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spangate/spangate/cmd/spangate/internal/caret"
 	"github.com/spangate/spangate/control/wire"
@@ -27,21 +26,21 @@ type Unreachable struct {
 }
 
 func (e *Unreachable) Error() string {
-	return fmt.Sprintf("cannot reach %s: %s", e.URL, caret.Shown(e.Err.Error()))
+	return fmt.Sprintf("cannot reach %s: %s", e.URL, caret.Short(e.Err.Error()))
 }
 
 func (e *Unreachable) Unwrap() error { return e.Err }
 
-// Stranger is an answer that the endpoint does not give: something else is at its URL.
-type Stranger struct {
+// Unexpected is an answer that the endpoint does not give: something else is at its URL.
+type Unexpected struct {
 	URL string
-	// Status is that of the answer.
+	// Status is that of the answer; 0 if it is not HTTP.
 	Status int
 	// What says how the answer differs and what to do.
 	What string
 }
 
-func (e *Stranger) Error() string { return fmt.Sprintf("%s answers %s", e.URL, e.What) }
+func (e *Unexpected) Error() string { return fmt.Sprintf("%s answers %s", e.URL, e.What) }
 
 // Refusal is an answer of the endpoint that refuses what was asked for. Nothing was changed.
 type Refusal struct {
@@ -51,37 +50,58 @@ type Refusal struct {
 }
 
 func (e *Refusal) Error() string {
-	return fmt.Sprintf("%s refuses: %s", e.URL, caret.Shown(strings.TrimPrefix(e.Body.Message, "spangate/control: ")))
+	return fmt.Sprintf("%s refuses: %s", e.URL, caret.Short(strings.TrimPrefix(e.Body.Message, "spangate/control: ")))
 }
 
-// unreachable explains err in the words of whoever wonders why.
-func unreachable(at *url.URL, err error, timeout time.Duration) error {
-	var wrong *url.Error
+// explain returns err, with which an exchange on a connection ended, as one of the errors of
+// this package. The connection is nil if there is none.
+func (c *Client) explain(err error, on *conn) error {
+	var (
+		wrong       *url.Error
+		unexpected  *Unexpected
+		unreachable *Unreachable
+		refusal     *Refusal
+		dns         *net.DNSError
+		certificate *tls.CertificateVerificationError
+		record      tls.RecordHeaderError
+		network     *net.OpError
+	)
 	if errors.As(err, &wrong) {
 		err = wrong.Err // the URL is said already
 	}
-	var (
-		dns         *net.DNSError
-		certificate *tls.CertificateVerificationError
-		hostname    x509.HostnameError
-		record      tls.RecordHeaderError
-	)
+	first, isHTTP := on.heard()
 	switch {
-	case errors.Is(err, context.Canceled):
+	case errors.As(err, &unexpected), errors.As(err, &refusal), errors.As(err, &unreachable), errors.Is(err, context.Canceled):
 		return err
+	case strings.HasPrefix(string(first), alert):
+		return c.unexpected(0, "in TLS; write https:// if that is meant")
+	case !isHTTP:
+		return c.unexpected(0, "%q, which is not HTTP; see the port", first)
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return c.unexpected(0, "in HTTP without TLS; write http:// if that is meant")
+	case errors.As(err, &record):
+		return c.unexpected(0, "%q, which is not TLS; see the port", record.RecordHeader)
 	case errors.Is(err, context.DeadlineExceeded), isTimeout(err):
-		err = fmt.Errorf("no answer within %v; see that the process is well, or give it longer with --timeout", timeout)
+		err = fmt.Errorf("no answer within %v; see that the process is well, or give it longer with --timeout", c.Timeout)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		err = errors.New("nothing listens there; see that the process runs, and the port")
 	case errors.As(err, &dns):
 		err = fmt.Errorf("no such host %q; see the spelling", dns.Name)
-	case errors.As(err, &record), err.Error() == "http: server gave HTTP response to HTTPS client":
-		err = errors.New("it does not speak TLS; write http:// if that is meant")
-	case errors.As(err, &certificate), errors.As(err, &hostname):
+	case errors.As(err, &certificate):
 		err = fmt.Errorf("its certificate is not trusted: %w; SSL_CERT_FILE names a file with further authorities", err)
+	case on == nil:
+	case first == nil:
+		err = errors.New("it closes the connection without an answer; see that the process is well, and the port")
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
+		err = errors.New("the connection breaks off before the end of its answer; see that the process is well")
+	default:
+		return c.unexpected(0, "what makes no sense: %s; see that the endpoint is mounted there, and the port", caret.Short(err.Error()))
 	}
-	return &Unreachable{URL: at.String(), Err: err}
+	return &Unreachable{URL: c.URL.String(), Err: err}
 }
+
+// alert begins what a server that speaks TLS sends to a client that does not.
+const alert = "\x15\x03"
 
 func isTimeout(err error) bool {
 	var timeout net.Error

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/spangate/spangate/control/wire"
@@ -58,6 +59,9 @@ func (c *Client) Release(ctx context.Context, id string, ifMatch string) (*Lease
 	return c.lease(ctx, request{method: http.MethodDelete, path: leasePath(id), ifMatch: ifMatch})
 }
 
+// maxGeneration is many times the length of a generation, of which watch remembers thousands.
+const maxGeneration = 256
+
 func leasePath(id string) string { return "leases/" + url.PathEscape(id) }
 
 func (c *Client) state(ctx context.Context, r request) (*State, error) {
@@ -66,7 +70,8 @@ func (c *Client) state(ctx context.Context, r request) (*State, error) {
 	if s.JSON, err = c.send(ctx, r, &s.State); err != nil || s.JSON == nil {
 		return nil, err
 	}
-	if s.Generation == "" {
+	long := func(c wire.Change) bool { return len(c.Generation) > maxGeneration }
+	if s.Generation == "" || len(s.Generation) > maxGeneration || slices.ContainsFunc(s.Changes, long) {
 		return nil, c.not("a state")
 	}
 	return &s, nil
@@ -85,6 +90,5 @@ func (c *Client) lease(ctx context.Context, r request) (*Lease, error) {
 }
 
 func (c *Client) not(what string) error {
-	return &Stranger{URL: c.URL.String(), Status: http.StatusOK,
-		What: "with JSON that is not " + what + "; see that the endpoint is mounted there, and the path"}
+	return c.unexpected(http.StatusOK, "with JSON that is not %s; see that the endpoint is mounted there, and the path", what)
 }

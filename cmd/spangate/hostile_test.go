@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spangate/spangate/control/wire"
+)
+
+// The memory and the time of the processor that an answer may cost, generously: the race
+// detector takes several times what the command does.
+const (
+	maxMemory = 1536 << 20
+	maxCPU    = 30 * time.Second
+)
+
+// bounded runs the command and asserts that it stays within the bounds.
+func bounded(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	cmd := command(t, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	_ = cmd.Run()
+	memory := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	t.Logf("%v: %v, %d MiB", args, cpu, memory>>20)
+	assert.Less(t, memory, int64(maxMemory), args)
+	assert.Less(t, cpu, maxCPU, args)
+	assert.NotContains(t, errs.String(), "goroutine", args)
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// compressing answers with what write writes, in gzip, until it returns or the command closes
+// the connection.
+func compressing(t *testing.T, status int, write func(w io.Writer, closed <-chan struct{}) error) (url string) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the connection is closed
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		w.WriteHeader(status)
+		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // fails for a level that there is not
+		if write(flusher{z, w.(http.Flusher)}, r.Context().Done()) == nil {
+			_ = z.Close()
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// flusher is gzip that can be sent before it is whole.
+type flusher struct {
+	*gzip.Writer
+	http http.Flusher
+}
+
+func (f flusher) Flush() error {
+	err := f.Writer.Flush()
+	f.http.Flush()
+	return err
+}
+
+// endless writes head, and then chunk until it can't.
+func endless(head, chunk string) func(io.Writer, <-chan struct{}) error {
+	chunk = strings.Repeat(chunk, 1<<16/len(chunk))
+	return func(w io.Writer, _ <-chan struct{}) error {
+		_, err := io.WriteString(w, head)
+		for err == nil {
+			_, err = io.WriteString(w, chunk)
+		}
+		return err
+	}
+}
+
+// A small answer may be a large one once it is decompressed, and larger still once it is
+// decoded or drawn.
+func TestAnswerIsBounded(t *testing.T) {
+	const begin = `{"generation":"a-1","groups":[`
+	for name, test := range map[string]struct {
+		write func(io.Writer, <-chan struct{}) error
+		want  string
+	}{
+		"empty groups":          {endless(begin, `{},`), "more than 65536 objects"},
+		"empty leases":          {endless(`{"generation":"a-1","leases":[`, "{\n},"), "more than 65536 objects"},
+		"empty lists":           {endless(`{"generation":"a-1","unknown":[`, `[],`), "more than 2097152 values"},
+		"empty texts":           {endless(`{"generation":"a-1","enabled":[`, `"",`), "more than 2097152 values"},
+		"the same field":        {endless(`{"generation":"a-1"`, `,"enabled":["a"]`), "more than 2097152 values"},
+		"deep lists":            {endless(``, `[`), "more than 32 levels of nesting"},
+		"deep objects":          {endless(``, `{"":`), "more than 32 levels of nesting"},
+		"a text without end":    {endless(`{"generation":"`, `a`), "more than 64 MiB"},
+		"escapes without end":   {endless(`{"generation":"`, `\"{[`), "more than 64 MiB"},
+		"space without end":     {endless(``, ` `), "more than 64 MiB"},
+		"21 million in one MiB": {func(w io.Writer, _ <-chan struct{}) error { return whole(w, begin, `{},`, 64<<20, `{}]}`) }, "more than 65536 objects"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := compressing(t, http.StatusOK, test.write)
+			stdout, stderr, code := bounded(t, "get", "--url", url, "--timeout", "50s")
+			assert.Empty(t, stdout)
+			assert.Equal(t, exitFailed, code)
+			assert.Contains(t, stderr, "answers 200 OK with "+test.want+", which is not read; see that the endpoint is mounted there, and the path")
+		})
+	}
+}
+
+// whole writes head, chunk until there are n bytes of it, and tail.
+func whole(w io.Writer, head, chunk string, n int, tail string) error {
+	_, err := io.WriteString(w, head)
+	for many := strings.Repeat(chunk, 1<<16/len(chunk)); n > 0 && err == nil; n -= len(many) {
+		_, err = io.WriteString(w, many)
+	}
+	if err == nil {
+		_, err = io.WriteString(w, tail)
+	}
+	return err
+}
+
+// The same for every command, and for answers that refuse.
+func TestAnswerIsBoundedForEveryCommand(t *testing.T) {
+	for _, status := range []int{200, 201, 400, 401, 502} {
+		url := compressing(t, status, endless(`{"code":"bad_field","valid":[`, `{},`))
+		for _, args := range [][]string{
+			{"get", "--json"}, {"watch"}, {"leases"}, {"set", "all"}, {"reset"}, {"lease", "all", "--for", "1m"}, {"quiet", "all", "--for", "1m"},
+			{"extend", "x", "--for", "1m"}, {"release", "x"},
+		} {
+			_, stderr, code := bounded(t, append(args, "--url", url)...)
+			assert.Contains(t, stderr, "more than 65536 objects", args)
+			assert.Contains(t, []int{exitFailed, exitRefused}, code, args)
+		}
+		stdout, _, code := bounded(t, "__complete", "--url", url, "set", "job,sand")
+		assert.Zero(t, code)
+		assert.Contains(t, stdout, "job,sandbox", "the vocabulary of Gym, without a process")
+	}
+}
+
+// An answer within the bounds is decoded and drawn within them too.
+func TestLargestAnswerIsDrawn(t *testing.T) {
+	long := strings.Repeat(`\u202e`, 1<<18)
+	url := compressing(t, http.StatusOK, func(w io.Writer, _ <-chan struct{}) error {
+		head := `{"generation":"a-1"`
+		for field, of := range map[string][3]string{ // the first element, the others, and how many they are
+			"enabled": {`"` + long + `"`, `,""`, "50000"},
+			"groups":  {`{"name":"` + long + `"}`, `,{"leases":["","","",""],"quiet":["","","",""]}`, "2000"},
+			"leases":  {`{"owner":"` + long + `"}`, `,{"id":"x","groups":["","","",""],"why":"y"}`, "4000"},
+			"presets": {`{}`, `,{"groups":["a","a"]}`, "3000"},
+			"pending": {`""`, `,"a"`, "50000"},
+		} {
+			var n int
+			if _, err := fmt.Sscan(of[2], &n); err != nil {
+				return err
+			}
+			if err := whole(w, head+`,"`+field+`":[`+of[0], of[1], n*len(of[1]), "]"); err != nil {
+				return err
+			}
+			head = ""
+		}
+		_, err := io.WriteString(w, "}")
+		return err
+	})
+	for _, args := range [][]string{{"get"}, {"get", "--json"}} {
+		stdout, stderr, code := bounded(t, append(args, "--url", url, "--timeout", "50s")...)
+		assert.Zero(t, code, stderr)
+		assert.NotEmpty(t, stdout)
+	}
+}
+
+// Of very many changes in one answer, watch shows the newest.
+func TestWatchShowsTheNewestOfVeryManyChanges(t *testing.T) {
+	polls := make(chan bool, 100)
+	polled := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		polled++
+		state := wire.State{Generation: fmt.Sprint("a-", polled)}
+		for i := range 10_000 {
+			state.Changes = append(state.Changes, wire.Change{Generation: fmt.Sprint("a-", polled, "-", i)})
+		}
+		_ = json.NewEncoder(w).Encode(state)
+		polls <- true
+	}))
+	defer s.Close()
+	cmd := command(t, "watch", "--interval", "100ms", "--json", "--url", s.URL)
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	require.NoError(t, cmd.Start())
+	for range 3 {
+		received(t, polls)
+	}
+	assert.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	assert.NoError(t, cmd.Wait())
+	lines := strings.Count(stdout.String(), "\n")
+	assert.GreaterOrEqual(t, lines, maxChanges)
+	assert.Zero(t, lines%maxChanges)
+	assert.Contains(t, stdout.String(), `"a-2-0"`)
+	assert.NotContains(t, stdout.String(), `"a-2-256"`)
+}
+
+// Many unknown names, with a suggestion for each, are not all put into the spec.
+func TestRefusalWithManyNamesIsBounded(t *testing.T) {
+	const each = `{"name":"","offset":0,"suggestion":"aaaaaaaa"}`
+	url := compressing(t, http.StatusBadRequest, func(w io.Writer, _ <-chan struct{}) error {
+		return whole(w, `{"code":"unknown_name","unknown":[`+each, ","+each, 60_000*len(each), `]}`)
+	})
+	_, stderr, code := bounded(t, "set", "all", "--url", url, "--timeout", "50s")
+	assert.Equal(t, exitUsage, code)
+	assert.Less(t, len(stderr), 64<<10)
+}
+
+func TestTimeoutEndsAnAnswerThatComesSlowly(t *testing.T) {
+	trickle := func(head, drop string, flush func(io.Writer)) func(io.Writer, <-chan struct{}) error {
+		return func(w io.Writer, closed <-chan struct{}) error {
+			_, err := io.WriteString(w, head)
+			for err == nil {
+				flush(w)
+				select {
+				case <-closed:
+					return io.ErrClosedPipe
+				case <-time.After(10 * time.Millisecond):
+					_, err = io.WriteString(w, drop)
+				}
+			}
+			return err
+		}
+	}
+	flush := func(w io.Writer) { _ = w.(flusher).Flush() }
+	for name, write := range map[string]func(io.Writer, <-chan struct{}) error{
+		"text":               trickle(`{"generation":"`, "a", flush),
+		"space":              trickle(``, " ", flush),
+		"compressed nothing": trickle(``, "", flush),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := compressing(t, http.StatusOK, write)
+			for _, args := range [][]string{{"get"}, {"watch"}, {"lease", "all", "--for", "1m"}} {
+				begin := time.Now()
+				_, stderr, code := bounded(t, append(args, "--url", url, "--timeout", "300ms")...)
+				assert.Equal(t, exitUnreachable, code, args)
+				assert.Contains(t, stderr, "no answer within 300ms", args)
+				assert.Less(t, time.Since(begin), 10*time.Second, args)
+			}
+		})
+	}
+}
+
+// Gzip that holds nothing, as fast as it can be sent, and a header without end.
+func TestTimeoutEndsAnAnswerThatSaysNothing(t *testing.T) {
+	url := compressing(t, http.StatusOK, func(w io.Writer, _ <-chan struct{}) error {
+		for {
+			if err := w.(flusher).Flush(); err != nil {
+				return err
+			}
+		}
+	})
+	_, stderr, code := bounded(t, "get", "--url", url, "--timeout", "300ms")
+	assert.Equal(t, exitUnreachable, code)
+	assert.Contains(t, stderr, "no answer within 300ms")
+
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, err = io.WriteString(c, "HTTP/1.1 200 OK\r\n")
+		for line := strings.Repeat("X-Line: "+strings.Repeat("x", 100)+"\r\n", 100); err == nil; {
+			_, err = io.WriteString(c, line)
+		}
+	}))
+	defer s.Close()
+	_, stderr, code = bounded(t, "get", "--url", s.URL)
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, stderr, "server response headers exceeded 65536 bytes")
+}
