@@ -233,7 +233,14 @@ func TestWhatIsHandedOutIsTheCallersOwn(t *testing.T) {
 		for i := range c.New {
 			c.New[i] = "spoilt"
 		}
-	}), control.Start(baseline("job")))
+	}), control.Start(baseline("job")), control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: func(r slog.Record) {
+		attrs := attrsOf(r)
+		for _, names := range [][]string{attrs["old"].([]string), attrs["new"].([]string)} {
+			for i := range names {
+				names[i] = "spoilt"
+			}
+		}
+	}})))
 	require.NoError(t, f.SetBaseline(baseline("job,step")))
 	require.Equal(t, []string{"job", "step"}, f.changes.one(t).New)
 	f.lease(t, "me", "job", time.Hour)

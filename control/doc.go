@@ -40,7 +40,8 @@
 //
 // [Controller.State] is a snapshot of what is on and because of whom. Every change is a record
 // of level INFO, a call of each [OnChange] function and a count of [Metrics]: what was on, what
-// is on, who changed it and why. No lock is held meanwhile.
+// is on, who changed it and why. A goroutine of the controller logs and calls, in the order of
+// the changes, and no change waits for it: see [Controller].
 //
 // # The endpoint
 //

@@ -116,10 +116,8 @@ func selects(now registry.State, text string, allowPending bool) bool {
 	var excluded []string
 	for e := range spec.Entries(text) {
 		var buf [spec.MaxNameLen]byte
-		folded, ok := spec.Fold(&buf, e.Name)
+		folded, _ := spec.Fold(&buf, e.Name) // text that can't be a name is refused before
 		switch name := string(folded); {
-		case !ok || name == "":
-			// No vocabulary can hold it.
 		case e.Exclude && name == spangate.NameAll:
 			return false
 		case e.Exclude:

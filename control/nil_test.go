@@ -74,6 +74,10 @@ func TestNilOptionsHaveNoEffect(t *testing.T) {
 	require.NoError(t, f.SetBaseline(baseline("job")))
 	require.Equal(t, "job", f.on())
 	f.changes.one(t)
+
+	log := new(records)
+	newFixture(t, control.OnChange(nil), control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: log.add})))
+	require.Len(t, log.take(), 1, "and no record of a panic")
 }
 
 func TestMeterProviderThatIsANilPointerIsRefused(t *testing.T) {

@@ -136,13 +136,28 @@ func TestMetricsCountWhatABlockedCallbackMisses(t *testing.T) {
 	require.Eventually(t, func() bool { return calls.Load() == made-dropped }, 10*time.Second, time.Millisecond, "%d changes, %d dropped", made, dropped)
 }
 
+func TestClosingIsCountedThoughTheLogIsBlocked(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
+	defer func() { require.NoError(t, provider.Shutdown(context.Background())) }()
+	blocked := make(chan struct{})
+	defer close(blocked)
+	c, err := control.New(registry.New(), control.Metrics(provider), control.OnChange(func(control.Change) { <-blocked }))
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	require.Equal(t, map[string]int64{"baseline": 1, "close": 1}, collect(t, reader)["spangate.changes"])
+}
+
 func TestMeterThatFailsIsAnErrorOfNew(t *testing.T) {
 	for _, p := range []metric.MeterProvider{failing{}, failing{callback: true}} {
 		r := registry.New()
 		r.SetSpec("job")
 		_, err := control.New(r, control.Metrics(p))
 		require.ErrorIs(t, err, errMeter)
-		require.False(t, r.State().Planned(), "nobody controls it")
+		require.False(t, r.State().Planned())
+		c, err := control.New(r)
+		require.NoError(t, err, "the registry is free")
+		require.NoError(t, c.Close())
 	}
 }
 
