@@ -129,7 +129,7 @@ func (s State) GroupMembers() map[string][]Member {
 // Select returns the groups, sorted, whose bits of returns for the gate of their namespace. of
 // is called once for each namespace, and never with a nil gate.
 func (s State) Select(of func(g *spangate.Gate) spangate.Mask) []string {
-	var names []string
+	names := []string{}
 	for _, m := range s.load().vocabulary.byNamespace() {
 		mask := of(m.gate)
 		for _, g := range m.groups {
