@@ -127,9 +127,12 @@ func (s State) GroupMembers() map[string][]Member {
 }
 
 // Select returns the groups, sorted, whose bits of returns for the gate of their namespace. of
-// is called once for each namespace, and never with a nil gate.
+// is called once for each namespace, and never with a nil gate. A nil of selects nothing.
 func (s State) Select(of func(g *spangate.Gate) spangate.Mask) []string {
 	names := []string{}
+	if of == nil {
+		return names
+	}
 	for _, m := range s.load().vocabulary.byNamespace() {
 		mask := of(m.gate)
 		for _, g := range m.groups {
