@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -335,7 +336,7 @@ func TestLoggerMayCallTheRegistry(t *testing.T) {
 			require.NoError(t, r.Pin("soon"))
 		}
 	}
-	r.SetSpec("nope")
+	within(t, func() { r.SetSpec("nope") })
 	var messages []string
 	for _, record := range rec.take() {
 		messages = append(messages, record.message[:len("spangate: these name")])
@@ -352,20 +353,37 @@ func TestLoggerMayCallTheRegistry(t *testing.T) {
 	require.Equal(t, []string{"soon"}, r.Pending())
 }
 
+// within runs f in a goroutine of its own and fails the test if it has not returned in time.
+func within(t *testing.T, f func()) {
+	t.Helper()
+	returned := make(chan struct{})
+	go func() {
+		defer close(returned)
+		f()
+	}()
+	receive(t, returned)
+}
+
+// receive waits until c is closed, and fails the test if that takes too long.
+func receive(t *testing.T, c <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(10 * time.Second):
+		require.FailNow(t, "it hangs")
+	}
+}
+
 func TestNoLockIsHeldWhileLogging(t *testing.T) {
 	r, rec := recorded()
 	l := mylib(t).add(t, r)
-	entered, leave := make(chan struct{}), make(chan struct{})
-	rec.onLog = func(record) {
-		if entered != nil {
-			close(entered)
-			<-leave
-		}
-	}
+	entered := make(chan struct{})
+	stuck, leave := context.WithTimeout(t.Context(), 10*time.Second)
+	var once sync.Once
+	rec.onLog = func(record) { once.Do(func() { close(entered); <-stuck.Done() }) }
 	var wg sync.WaitGroup
 	wg.Go(func() { r.SetSpec("nope") })
-	<-entered
-	entered = nil
+	receive(t, entered)
 
 	r.SetSpec("tx,other") // with a logger that is stuck
 	require.Equal(t, "tx", l.names())
@@ -373,7 +391,8 @@ func TestNoLockIsHeldWhileLogging(t *testing.T) {
 	mylib(t).add(t, r)
 	require.Len(t, rec.take(), 1)
 
-	close(leave)
+	require.NoError(t, stuck.Err(), "nothing waits for the logger")
+	leave()
 	wg.Wait()
 	records := rec.take()
 	require.NotEmpty(t, records, "what came meanwhile is logged afterwards")
@@ -385,19 +404,19 @@ func TestNoLockIsHeldWhileLogging(t *testing.T) {
 func TestBlockedLoggerMakesNothingGrow(t *testing.T) {
 	r, rec := recorded()
 	mylib(t).add(t, r)
-	entered, leave := make(chan struct{}), make(chan struct{})
+	entered := make(chan struct{})
+	stuck, leave := context.WithTimeout(t.Context(), 10*time.Second)
 	var once sync.Once
-	rec.onLog = func(record) {
-		once.Do(func() { close(entered); <-leave })
-	}
+	rec.onLog = func(record) { once.Do(func() { close(entered); <-stuck.Done() }) }
 	var wg sync.WaitGroup
 	wg.Go(func() { r.SetSpec("first") })
-	<-entered
+	receive(t, entered)
 	const extra = 100
 	for i := range registry.MaxQueued + extra {
 		r.SetSpec(fmt.Sprint("n", i))
 	}
-	close(leave)
+	require.NoError(t, stuck.Err(), "nothing waits for the logger")
+	leave()
 	wg.Wait()
 	records := rec.take()
 	require.Len(t, records, 1+1+registry.MaxQueued)

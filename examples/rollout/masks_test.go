@@ -108,7 +108,7 @@ func TestEveryMaskKeepsARolloutOneTrace(t *testing.T) {
 func TestChangingTheSpecInTheMiddleOfRolloutsBreaksNoTrace(t *testing.T) {
 	d, c := startDriver(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	changes := make(chan int)
+	changes := make(chan int, 1)
 	go func() {
 		n := 0
 		for ctx.Err() == nil {

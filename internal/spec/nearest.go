@@ -29,7 +29,7 @@ func Nearest(name string, candidates []string) string {
 // if it takes more than limit. Only cells within limit of the diagonal can count, so the
 // work is in proportion to len(a)*limit, whatever a hostile spec holds.
 func edits(a, b string, limit int) int {
-	if len(b) > MaxNameLen || limit < 0 || max(len(a)-len(b), len(b)-len(a)) > limit {
+	if len(b) > MaxNameLen || max(len(a)-len(b), len(b)-len(a)) > limit {
 		return limit + 1
 	}
 	// Three rows of the table of distances between prefixes; row[i][j] is that of the
