@@ -96,7 +96,11 @@ func Measure(ctx context.Context, o Options) (r *Report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	r = &Report{
+	return p.measure(ctx, o)
+}
+
+func (p *Programs) measure(ctx context.Context, o Options) (*Report, error) {
+	r := &Report{
 		Go: runtime.Version(), GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, GOMAXPROCS: runtime.GOMAXPROCS(0),
 		Rounds: o.Rounds, Counts: o.Counts, Rows: make([]Row, len(rows)),
 	}

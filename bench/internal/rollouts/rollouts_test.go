@@ -4,6 +4,7 @@ package rollouts
 
 import (
 	"bytes"
+	"io"
 	"os/exec"
 	"slices"
 	"strings"
@@ -48,6 +49,25 @@ func TestEveryBuildDoesTheSameWorkAndOnlyTheInstrumentedHasSpans(t *testing.T) {
 				t.Errorf("build %d: that there is something of %s is %v", build, of, !instrumented)
 			}
 		}
+	}
+
+	// The builds take long, so the report of them is measured here too.
+	report, err := p.measure(t.Context(), Options{Rounds: 1, Few: 1, Many: n, Progress: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofARollout := map[string]float64{"": 0, "per_rollout,-server,-http_client": 5, "default": 11, "per_rollout": 15, "all": 16}
+	for _, row := range report.Rows {
+		// A job adds a span of its own where job is on.
+		if spans, ok := ofARollout[row.Spec]; !ok || row.Spans < spans || row.Spans > spans+1./n {
+			t.Errorf("%s has %v spans, want %v", row.Name, row.Spans, spans)
+		}
+		if (row.Bytes > 0) != (row.Spans > 0) || row.Instructions != nil {
+			t.Errorf("%+v", row)
+		}
+	}
+	if err := report.Print(io.Discard); err != nil {
+		t.Error(err)
 	}
 }
 
