@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spangate/spangate/otelgate"
@@ -86,6 +88,9 @@ func TestAllocationsOfASpanThatIsOn(t *testing.T) {
 			s.End()
 		})
 	}
+	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
+	unsampled, err := otelgate.NewTracerProvider(never, f.gate)
+	require.NoError(t, err)
 	for _, tt := range []struct {
 		name   string
 		parent func(context.Context) context.Context
@@ -96,6 +101,7 @@ func TestAllocationsOfASpanThatIsOn(t *testing.T) {
 		{"a span, deeper", func(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, 1) }, 3},
 	} {
 		assert.LessOrEqual(t, count(f.of(on), tt.parent), count(f.sdk.Tracer("bare"), tt.parent)+tt.more, tt.name)
+		assert.LessOrEqual(t, count(unsampled.Group(on).Tracer("t"), tt.parent), count(never.Tracer("bare"), tt.parent)+tt.more, "%s, not sampled", tt.name)
 	}
 }
 

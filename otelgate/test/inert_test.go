@@ -152,6 +152,28 @@ func TestLibraryThatEndsTheSpanItFindsLeavesTheCallersAlone(t *testing.T) {
 	}
 }
 
+// plainSpan records, and has no span context, as a span of an implementation without IDs.
+type plainSpan struct {
+	noop.Span
+	ended bool
+}
+
+func (s *plainSpan) IsRecording() bool          { return !s.ended }
+func (s *plainSpan) End(...trace.SpanEndOption) { s.ended = true }
+
+func TestLibraryLeavesASpanWithoutASpanContextAlone(t *testing.T) {
+	f := newFixture(t, on)
+	for _, opts := range [][]trace.SpanStartOption{nil, {trace.WithNewRoot()}} {
+		s := new(plainSpan)
+		ctx := trace.ContextWithSpan(t.Context(), s)
+		got, inert := f.of(off).Start(ctx, "off", opts...)
+		checkInert(t, f, inert, trace.SpanContext{})
+		assert.Same(t, inert, trace.SpanFromContext(got))
+		trace.SpanFromContext(got).End()
+		assert.False(t, s.ended, "the library ended its caller's span")
+	}
+}
+
 // Instrumentation finds its provider in the span of the context.
 func TestGatedProviderIsFoundBeneathASiteThatIsOff(t *testing.T) {
 	f := newFixture(t, on)
@@ -278,6 +300,9 @@ func TestOffWithNewRootCutsWhatIsBeneath(t *testing.T) {
 	}
 	got, _ := f.of(off).Start(base, "off", trace.WithNewRoot())
 	assert.True(t, base == got, "without a parent there is nothing to cut")
+	got, _ = f.of(off).Start(distant, "off", trace.WithNewRoot())
+	again, _ := f.of(off).Start(got, "off", trace.WithNewRoot())
+	assert.True(t, got == again, "it is cut off already")
 }
 
 // The SDK takes the trace ID of a parent that has nothing else, so that is cut off too.
@@ -487,7 +512,9 @@ func TestSpanOfAnotherGatedProvider(t *testing.T) {
 // The SDK's End records a panic only if the deferred call reaches it directly.
 func TestDeferredEndRecordsAPanicThroughTheGate(t *testing.T) {
 	f := newFixture(t, on)
-	for name, tracer := range map[string]trace.Tracer{"gated": f.of(on), "bare": f.sdk.Tracer("test")} {
+	twice, err := otelgate.NewTracerProvider(f.Group(on), f.gate)
+	require.NoError(t, err)
+	for name, tracer := range map[string]trace.Tracer{"gated": f.of(on), "gated twice": twice.Group(on).Tracer("test"), "bare": f.sdk.Tracer("test")} {
 		assert.PanicsWithValue(t, "boom", func() {
 			_, s := tracer.Start(t.Context(), name)
 			defer s.End()

@@ -6,6 +6,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -298,6 +301,57 @@ func TestTracersThatDifferStayTwo(t *testing.T) {
 		}
 		// An SDK older than 1.32 knows no attributes of a scope.
 		assert.Equal(t, f.spans()["bare"].Snapshot().InstrumentationScope(), f.spans()["gated"].Snapshot().InstrumentationScope(), name)
+	}
+}
+
+func TestOptionsThatSayNothingMakeNoSecondTracer(t *testing.T) {
+	f := newFixture(t, on)
+	for name, opt := range map[string]trace.TracerOption{
+		"version":    trace.WithInstrumentationVersion(""),
+		"schema":     trace.WithSchemaURL(""),
+		"attributes": trace.WithInstrumentationAttributes(),
+	} {
+		assert.Same(t, f.Tracer("lib"), f.Tracer("lib", opt), name)
+	}
+}
+
+func TestTracerIsTheSameForEveryGoroutine(t *testing.T) {
+	f := newFixture(t, on, otelgate.Rule{Scope: "ruled", Group: on})
+	tracers := make([]trace.Tracer, 32)
+	var group sync.WaitGroup
+	for i := range tracers {
+		group.Go(func() {
+			tracers[i] = f.Tracer("ruled")
+			view := f.Group(spangate.Mask(1) << i).WithGate(f.gate).Transparent()
+			for _, tracer := range []trace.Tracer{tracers[i], view.Tracer("ruled"), f.Tracer(fmt.Sprint(i))} {
+				started(tracer)
+			}
+			f.Roots(f.gate)
+			if i == len(tracers)/2 {
+				assert.NoError(t, f.Shutdown(t.Context()))
+			}
+		})
+	}
+	group.Wait()
+	for _, tracer := range tracers {
+		assert.Same(t, f.Tracer("ruled"), tracer)
+	}
+}
+
+func TestNilOptionDoesNothing(t *testing.T) {
+	for _, opt := range []otelgate.Option{nil, (*otelgate.Rule)(nil), (*otelgate.Rules)(nil), otelgate.Rules(nil)} {
+		f := newFixture(t, on, opt, &otelgate.Rule{Scope: "lib", Group: off})
+		assert.False(t, started(f.Tracer("lib")), "%T", opt)
+		assert.True(t, started(f.Tracer("other")), "%T", opt)
+	}
+}
+
+func TestConstructorQuotesLittleOfALongPattern(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for _, r := range []otelgate.Rule{{Scope: long}, {Scope: "*" + long, Group: 1}, {Name: "*" + long, Group: 1}} {
+		_, err := otelgate.NewTracerProvider(noop.NewTracerProvider(), new(spangate.Gate), r)
+		require.ErrorIs(t, err, otelgate.ErrInvalidRule)
+		assert.Less(t, len(err.Error()), 512)
 	}
 }
 
