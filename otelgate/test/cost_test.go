@@ -28,6 +28,8 @@ func TestAllocationsOfASiteThatIsOff(t *testing.T) {
 	distant := trace.ContextWithRemoteSpanContext(t.Context(), remote(t))
 	inert, _ := tracer.Start(distant, "off")
 	deeper := context.WithValue(gated, key{}, 1)
+	never := gatedOver(t, sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())))
+	unsampled, _ := never.Group(on).Tracer("t").Start(t.Context(), "above")
 
 	for _, tt := range []struct {
 		name                       string
@@ -54,6 +56,9 @@ func TestAllocationsOfASiteThatIsOff(t *testing.T) {
 		assert.Equal(t, tt.withDo, testing.AllocsPerRun(100, func() {
 			_ = otelgate.Do(tt.ctx, tracer, "off", func(context.Context, trace.Span) error { return nil })
 		}), "%s, Do", tt.name)
+	}
+	for _, tracer := range []trace.Tracer{never.Group(off).Tracer("t"), never.Group(off).Transparent().Tracer("t")} {
+		assert.Zero(t, testing.AllocsPerRun(100, func() { tracer.Start(unsampled, "off") }), "a gated span, not sampled")
 	}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		if f.gate.On(off) {

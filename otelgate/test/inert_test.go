@@ -425,6 +425,15 @@ func TestBaseFindsTheSpanThatItPutInTheContext(t *testing.T) {
 	}
 	above.End()
 	assert.Equal(t, []bool{false, true, true, true}, base.found)
+
+	// So does one beneath two gates.
+	base.found = nil
+	twice := gatedOver(t, p.Group(on)).Group(on).Tracer("t")
+	outermost, s := twice.Start(t.Context(), "above")
+	_, s2 := twice.Start(context.WithValue(outermost, key{}, 1), "below")
+	s2.End()
+	s.End()
+	assert.Equal(t, []bool{false, true}, base.found)
 	assert.Same(t, p, trace.SpanFromContext(ctx).TracerProvider())
 }
 
@@ -487,6 +496,58 @@ func TestContextOfASpanThatIsOnKeepsWhatIsInIt(t *testing.T) {
 	cancel()
 	<-below.Done()
 	assert.ErrorIs(t, context.Cause(below), context.Canceled)
+}
+
+// Under a span that the same provider started, too, whether it was sampled or not, and whether
+// the provider is the one that is asked or lies beneath it.
+func TestSpanThatIsOnKeepsWhatStandsBetweenItAndTheSpanAbove(t *testing.T) {
+	for name, sampler := range map[string]sdktrace.Sampler{"sampled": sdktrace.AlwaysSample(), "not sampled": sdktrace.NeverSample()} {
+		shown := map[string]trace.Span{}
+		base := contextsOf{sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler)), shown}
+		p := gatedOver(t, base)
+		outer := gatedOver(t, p.Group(on))
+		for _, above := range []*otelgate.TracerProvider{p, outer} {
+			for _, below := range []*otelgate.TracerProvider{p, outer} {
+				ctx, s := above.Group(on).Tracer("t").Start(t.Context(), "above")
+				ctx, cancel := context.WithCancel(context.WithValue(ctx, key{}, 1))
+				got, s2 := below.Group(on).Tracer("t").Start(ctx, "below")
+				assert.Equal(t, 1, got.Value(key{}), name)
+				cancel()
+				assert.ErrorIs(t, got.Err(), context.Canceled, name)
+
+				direct, s3 := below.Group(on).Tracer("t").Start(got, "direct")
+				assert.Equal(t, 1, direct.Value(key{}), name)
+				for child, span := range shown {
+					_, gated := span.TracerProvider().(*otelgate.TracerProvider)
+					assert.False(t, gated, "%s, %s: the base is shown a gated span", name, child)
+				}
+				for _, s := range []trace.Span{s3, s2, s} {
+					s.End()
+				}
+			}
+		}
+	}
+}
+
+// contextsOf is a base that notes the span in the context of each Start, by the name of the
+// span that starts.
+type contextsOf struct {
+	trace.TracerProvider
+	shown map[string]trace.Span
+}
+
+func (b contextsOf) Tracer(name string, opts ...trace.TracerOption) trace.Tracer {
+	return contextsOfTracer{b.TracerProvider.Tracer(name, opts...), b.shown}
+}
+
+type contextsOfTracer struct {
+	trace.Tracer
+	shown map[string]trace.Span
+}
+
+func (t contextsOfTracer) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
+	t.shown[name] = trace.SpanFromContext(ctx)
+	return t.Tracer.Start(ctx, name, opts...)
 }
 
 // A process may have two gated providers. Each answers for its own gate, under a span of
@@ -553,6 +614,9 @@ func TestGateOverAGate(t *testing.T) {
 	got, s = innerOff.Tracer("t").Start(ctx, "off inside", trace.WithNewRoot())
 	assert.False(t, s.SpanContext().IsValid())
 	assert.False(t, trace.SpanContextFromContext(got).IsValid())
+
+	got, _ = innerOff.Tracer("t").Start(t.Context(), "off inside", trace.WithNewRoot())
+	assert.True(t, t.Context() == got, "there is nothing to cut")
 
 	_, below := outer.Tracer("t").Start(context.WithValue(ctx, key{}, 1), "below")
 	below.End()

@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/otelgate"
 )
 
@@ -25,11 +24,9 @@ type above struct {
 }
 
 // contexts are the kinds of context that a site may be started in. outer is a provider whose
-// base is f's.
-func contexts(t *testing.T, f, other *fixture, outer *otelgate.TracerProvider) map[string]above {
+// base is f's, gatedUnsampled one whose base samples nothing.
+func contexts(t *testing.T, f, other *fixture, outer, gatedUnsampled *otelgate.TracerProvider) map[string]above {
 	unsampled := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
-	gatedUnsampled, err := otelgate.NewTracerProvider(unsampled, f.gate)
-	require.NoError(t, err)
 	none := t.Context()
 	under := func(ctx context.Context, tracer trace.Tracer, opts ...trace.SpanStartOption) context.Context {
 		ctx, s := tracer.Start(ctx, "above", opts...)
@@ -52,6 +49,7 @@ func contexts(t *testing.T, f, other *fixture, outer *otelgate.TracerProvider) m
 		"cut off":                  {ctx: under(gated, f.of(off), trace.WithNewRoot())},
 		"remote":                   {ctx: distant, bare: true},
 		"bare":                     {ctx: trace.ContextWithSpanContext(none, remote(t).WithRemote(false)), bare: true},
+		"remote, of another type":  {ctx: trace.ContextWithSpan(none, labelsSpan{trace.SpanFromContext(distant)}), bare: true},
 		"bare no-op":               {ctx: bareNoop(t), bare: true},
 		"no-op":                    {ctx: trace.ContextWithSpan(none, noop.Span{})},
 		"nil":                      {ctx: trace.ContextWithSpan(gated, nil)},
@@ -86,9 +84,9 @@ func derivations(t *testing.T) map[string]func(context.Context) context.Context 
 // without the site.
 func TestEveryKindOfSiteThatIsOffInEveryKindOfContext(t *testing.T) {
 	f, other := newFixture(t, on), newFixture(t, on)
-	outer, err := otelgate.NewTracerProvider(f.TracerProvider, spangate.NewGate(on))
-	require.NoError(t, err)
-	for _, p := range []*otelgate.TracerProvider{f.TracerProvider, outer} {
+	outer := gatedOver(t, f.TracerProvider)
+	unsampled := gatedOver(t, sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())))
+	for _, p := range []*otelgate.TracerProvider{f.TracerProvider, outer, unsampled} {
 		start := func(tracer trace.Tracer, opts ...trace.SpanStartOption) func(context.Context) (context.Context, trace.Span) {
 			return func(ctx context.Context) (context.Context, trace.Span) { return tracer.Start(ctx, "off", opts...) }
 		}
@@ -103,7 +101,7 @@ func TestEveryKindOfSiteThatIsOffInEveryKindOfContext(t *testing.T) {
 				return got, s
 			},
 		} {
-			for kind, above := range contexts(t, f, other, outer) {
+			for kind, above := range contexts(t, f, other, outer, unsampled) {
 				for derived, derive := range derivations(t) {
 					name := site + " site, " + kind + ", " + derived
 					ctx := derive(above.ctx)
@@ -141,7 +139,8 @@ func TestEveryKindOfSiteThatIsOffInEveryKindOfContext(t *testing.T) {
 						}
 						assert.True(t, rw.Parent().Equal(parent), name)
 					} else {
-						assert.Equal(t, sc.TraceID(), child.SpanContext().TraceID(), "%s: not sampled, as the parent", name)
+						require.True(t, p == unsampled || !sc.IsSampled(), name)
+						assert.Equal(t, sc.HasTraceID() && !newRoot, child.SpanContext().TraceID() == sc.TraceID(), "%s: not sampled", name)
 					}
 					child.End()
 				}
