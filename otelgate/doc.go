@@ -35,8 +35,8 @@
 //	any other span           with an inert span in its place      that inert span
 //	any, WithNewRoot given   without the parent                   inert, no span context
 //
-// An invalid span context counts as no span. A bare span context, remote or local, counts as
-// a span.
+// An invalid span context counts as no span, unless it is that of a span that records. A bare
+// span context, remote or local, counts as a span.
 //
 // A transparent site hands its context on as it was while it is off, so that what inner code
 // writes to [trace.SpanFromContext] lands on the nearest span that is on. Transparent are code
@@ -72,6 +72,9 @@
 // Some instrumentation starts nothing unless the span above it records, as otelpgx and Traefik
 // do. While the span above is off, its spans do not exist although its group is on. What
 // stands in the context then is inert and does not record.
+//
+// Code that asserts the span in a context to a type of the SDK and does not check that it is
+// one panics beneath a site that is off, as it does beneath a span that is not sampled.
 //
 // Built with -tags spangate_off, every scope for which there is a rule is off for good.
 //

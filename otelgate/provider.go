@@ -87,7 +87,7 @@ func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, opts ...O
 	}
 	var c config
 	for _, opt := range opts {
-		if opt != nil {
+		if !isNil(opt) {
 			opt.apply(&c)
 		}
 	}
@@ -100,14 +100,15 @@ func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, opts ...O
 	return p, nil
 }
 
-// isNil reports whether base is nil or a nil pointer in an interface. Nothing else that can
-// be nil can be a provider: it has to embed one of OpenTelemetry's types.
-func isNil(base trace.TracerProvider) bool {
-	if base == nil {
+// isNil reports whether v, a provider or an option, is nil or a nil pointer in an interface.
+// Nothing else that can be nil can be a provider, which has to embed one of OpenTelemetry's
+// types. Nil [Rules] are no rules.
+func isNil(v any) bool {
+	if v == nil {
 		return true
 	}
-	v := reflect.ValueOf(base)
-	return v.Kind() == reflect.Pointer && v.IsNil()
+	r := reflect.ValueOf(v)
+	return r.Kind() == reflect.Pointer && r.IsNil()
 }
 
 // isPlaceholder reports whether base is what otel.GetTracerProvider returns until a
@@ -127,8 +128,10 @@ func (p *TracerProvider) Tracer(name string, opts ...trace.TracerOption) trace.T
 	key := scope{name: cmp.Or(name, EmptyScope)}
 	if len(opts) > 0 {
 		c := trace.NewTracerConfig(opts...)
-		attributes := c.InstrumentationAttributes()
-		key.version, key.schemaURL, key.attributes = c.InstrumentationVersion(), c.SchemaURL(), attributes.Equivalent()
+		key.version, key.schemaURL = c.InstrumentationVersion(), c.SchemaURL()
+		if attributes := c.InstrumentationAttributes(); attributes.Len() > 0 {
+			key.attributes = attributes.Equivalent()
+		}
 	}
 	p.mu.RLock()
 	t := p.tracers[key]
@@ -150,6 +153,9 @@ func (p *TracerProvider) Tracer(name string, opts ...trace.TracerOption) trace.T
 }
 
 func (p *TracerProvider) newTracer(base trace.Tracer, s sites) *gatedTracer {
+	if base == nil {
+		base = noop.Tracer{} // a faulty base must not make its callers panic
+	}
 	t := &gatedTracer{base: base, origin: p.origin, sites: s}
 	t.transparent = &gatedTracer{base: base, origin: p.origin, sites: s.transparent()}
 	return t
@@ -181,7 +187,8 @@ func (p *TracerProvider) site(r Rule) site {
 }
 
 // Roots returns the groups of gate that begin traces, as far as p has seen: a site of the
-// group was reached with nothing above it, or was off and asked for a new root. While such a
+// group was reached with no span in its context, or was off and found an invalid span context
+// there or asked for a new root. While such a
 // group is off, what is beneath its sites begins a trace each, and libraries that start
 // nothing unless the span above records start nothing at all: control.Roots lets an operator
 // see that. Roots returns the empty set for a gate that p does not know.

@@ -110,14 +110,14 @@ func (c *config) validate(gate *spangate.Gate) error {
 func (r Rule) validate() error {
 	for _, p := range []struct{ what, pattern string }{{"scope", r.Scope}, {"name", r.Name}} {
 		if i := strings.IndexByte(p.pattern, '*'); i >= 0 && i < len(p.pattern)-1 {
-			return fmt.Errorf("%s %q has a '*' at byte %d; only the last byte may be one", p.what, p.pattern, i)
+			return fmt.Errorf("%s %.256q has a '*' at byte %d; only the last byte may be one", p.what, p.pattern, i)
 		}
 	}
 	if r.Kind < trace.SpanKindUnspecified || r.Kind > trace.SpanKindConsumer {
 		return fmt.Errorf("kind %d is none of OpenTelemetry's; leave it unspecified to match any", r.Kind)
 	}
 	if r.Group == 0 {
-		return fmt.Errorf("scope %q has no group, so nothing could ever turn it on; give it one", r.Scope)
+		return fmt.Errorf("scope %.256q has no group, so nothing could ever turn it on; give it one", r.Scope)
 	}
 	return nil
 }

@@ -53,8 +53,14 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 	if _, off := base.(*inert); off { // the base is gated too, and its gate is off
 		return t.off(ctx, above, opts, s)
 	}
+	if next == nil {
+		next = shown // a faulty base must not make its callers panic
+	}
 	rw, ok := base.(sdktrace.ReadWriteSpan)
 	if !ok {
+		if base == nil { // as faulty; there is no span, as if it were off
+			return t.off(ctx, above, opts, s)
+		}
 		return t.wrapOther(next, base)
 	}
 	span := &sdkSpan{rw, started{inert: inert{origin: t.origin}, base: next}}
@@ -72,15 +78,23 @@ func (t *gatedTracer) wrapOther(ctx context.Context, base trace.Span) (context.C
 	return span.ctx, span
 }
 
-// Enabled reports whether some span that the tracer could start now would be on. It is false
-// if each would be inert, whatever its name and kind. It is OpenTelemetry's Tracer.Enabled.
+// Enabled reports whether a span that the tracer starts now may be on. If it returns false,
+// every span would be inert, whatever its name and kind. It is OpenTelemetry's
+// Tracer.Enabled. A nil ctx counts as [context.Background].
 func (t *gatedTracer) Enabled(ctx context.Context) bool {
-	if base, ok := t.base.(interface {
-		Enabled(ctx context.Context) bool
-	}); ok && !base.Enabled(ctx) {
+	if !t.anyOn() {
 		return false
 	}
-	return t.anyOn()
+	base, ok := t.base.(interface {
+		Enabled(ctx context.Context) bool
+	})
+	if !ok {
+		return true
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	return base.Enabled(t.shown(ctx, ctx.Value(spanKey)))
 }
 
 // shown returns ctx, whose current span is above, as the base is to see it: with its own span
@@ -91,6 +105,9 @@ func (t *gatedTracer) shown(ctx context.Context, above any) context.Context {
 	case *sdkSpan:
 		return trace.ContextWithSpan(ctx, underlying(s))
 	case *otherSpan:
+		if s.ctx == ctx && s.inert.origin == t.origin {
+			return s.base // as in Start, where the span is the SDK's
+		}
 		return trace.ContextWithSpan(ctx, underlying(s))
 	case *inert:
 		return trace.ContextWithSpan(ctx, underlying(s))
@@ -105,7 +122,7 @@ func (t *gatedTracer) off(ctx context.Context, above any, opts []trace.SpanStart
 	if len(opts) > 0 {
 		if c := startConfig(opts); c.NewRoot() {
 			s.markRoot()
-			return t.detach(ctx)
+			return t.detach(ctx, above)
 		}
 	}
 	switch a := above.(type) {
@@ -130,7 +147,7 @@ func (t *gatedTracer) off(ctx context.Context, above any, opts []trace.SpanStart
 func (t *gatedTracer) offForeign(ctx context.Context, s *site) (context.Context, trace.Span) {
 	above := underlying(trace.SpanFromContext(ctx))
 	sc := above.SpanContext()
-	if !sc.IsValid() {
+	if !sc.IsValid() && !above.IsRecording() {
 		s.markRoot()
 		return ctx, &t.origin.provider.none
 	}
@@ -143,12 +160,13 @@ func (t *gatedTracer) offForeign(ctx context.Context, s *site) (context.Context,
 
 // detach returns what a site that is off and was to start a new trace hands back: what is
 // beneath it must not join the trace above.
-func (t *gatedTracer) detach(ctx context.Context) (context.Context, trace.Span) {
-	// Not just if it is valid: the SDK joins a span context that has a trace ID only.
-	if !trace.SpanContextFromContext(ctx).Equal(trace.SpanContext{}) {
-		ctx = trace.ContextWithSpan(ctx, &t.origin.provider.none)
+func (t *gatedTracer) detach(ctx context.Context, above any) (context.Context, trace.Span) {
+	none := &t.origin.provider.none
+	// Not just if above is valid: the SDK joins a span context that has a trace ID only.
+	if above != nil && above != any(none) {
+		ctx = trace.ContextWithSpan(ctx, none)
 	}
-	return ctx, &t.origin.provider.none
+	return ctx, none
 }
 
 // startConfig returns what the options say of a span's kind and root. Options that can say

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spangate/spangate/otelgate"
@@ -26,6 +28,8 @@ func TestAllocationsOfASiteThatIsOff(t *testing.T) {
 	distant := trace.ContextWithRemoteSpanContext(t.Context(), remote(t))
 	inert, _ := tracer.Start(distant, "off")
 	deeper := context.WithValue(gated, key{}, 1)
+	never := gatedOver(t, sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())))
+	unsampled, _ := never.Group(on).Tracer("t").Start(t.Context(), "above")
 
 	for _, tt := range []struct {
 		name                       string
@@ -52,6 +56,9 @@ func TestAllocationsOfASiteThatIsOff(t *testing.T) {
 		assert.Equal(t, tt.withDo, testing.AllocsPerRun(100, func() {
 			_ = otelgate.Do(tt.ctx, tracer, "off", func(context.Context, trace.Span) error { return nil })
 		}), "%s, Do", tt.name)
+	}
+	for _, tracer := range []trace.Tracer{never.Group(off).Tracer("t"), never.Group(off).Transparent().Tracer("t")} {
+		assert.Zero(t, testing.AllocsPerRun(100, func() { tracer.Start(unsampled, "off") }), "a gated span, not sampled")
 	}
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		if f.gate.On(off) {
@@ -86,6 +93,9 @@ func TestAllocationsOfASpanThatIsOn(t *testing.T) {
 			s.End()
 		})
 	}
+	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
+	unsampled, err := otelgate.NewTracerProvider(never, f.gate)
+	require.NoError(t, err)
 	for _, tt := range []struct {
 		name   string
 		parent func(context.Context) context.Context
@@ -96,6 +106,7 @@ func TestAllocationsOfASpanThatIsOn(t *testing.T) {
 		{"a span, deeper", func(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, 1) }, 3},
 	} {
 		assert.LessOrEqual(t, count(f.of(on), tt.parent), count(f.sdk.Tracer("bare"), tt.parent)+tt.more, tt.name)
+		assert.LessOrEqual(t, count(unsampled.Group(on).Tracer("t"), tt.parent), count(never.Tracer("bare"), tt.parent)+tt.more, "%s, not sampled", tt.name)
 	}
 }
 

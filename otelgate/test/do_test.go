@@ -105,6 +105,8 @@ func TestDoThatIsOffRunsAllTheSame(t *testing.T) {
 
 	err = otelgate.Do(t.Context(), f.of(off), "off", func(context.Context, trace.Span) error { return want })
 	assert.Same(t, want, err)
+	err = otelgate.Do(t.Context(), f.of(off), "off", func(context.Context, trace.Span) error { return new(broken) })
+	assert.IsType(t, new(broken), err, "the text of an error is not asked for")
 	assert.PanicsWithValue(t, "boom", func() {
 		_ = otelgate.Do(t.Context(), f.of(off), "off", func(context.Context, trace.Span) error { panic("boom") })
 	})
@@ -123,7 +125,7 @@ func TestDoRecordsACancelledContextAsAnError(t *testing.T) {
 
 func TestDoWithoutAFunctionIsAnError(t *testing.T) {
 	f := newFixture(t, on)
-	assert.ErrorContains(t, otelgate.Do(t.Context(), f.of(on), "s", nil), `span "s"`)
+	assert.ErrorContains(t, otelgate.Do(t.Context(), f.of(on), "s", nil), `span "s": nil function`)
 	assert.ErrorContains(t, otelgate.Do(t.Context(), nil, "s", func(context.Context, trace.Span) error { return nil }), "nil tracer")
 	assert.Empty(t, f.exported.GetSpans())
 }

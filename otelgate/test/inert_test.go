@@ -152,6 +152,28 @@ func TestLibraryThatEndsTheSpanItFindsLeavesTheCallersAlone(t *testing.T) {
 	}
 }
 
+// plainSpan records, and has no span context, as a span of an implementation without IDs.
+type plainSpan struct {
+	noop.Span
+	ended bool
+}
+
+func (s *plainSpan) IsRecording() bool          { return !s.ended }
+func (s *plainSpan) End(...trace.SpanEndOption) { s.ended = true }
+
+func TestLibraryLeavesASpanWithoutASpanContextAlone(t *testing.T) {
+	f := newFixture(t, on)
+	for _, opts := range [][]trace.SpanStartOption{nil, {trace.WithNewRoot()}} {
+		s := new(plainSpan)
+		ctx := trace.ContextWithSpan(t.Context(), s)
+		got, inert := f.of(off).Start(ctx, "off", opts...)
+		checkInert(t, f, inert, trace.SpanContext{})
+		assert.Same(t, inert, trace.SpanFromContext(got))
+		trace.SpanFromContext(got).End()
+		assert.False(t, s.ended, "the library ended its caller's span")
+	}
+}
+
 // Instrumentation finds its provider in the span of the context.
 func TestGatedProviderIsFoundBeneathASiteThatIsOff(t *testing.T) {
 	f := newFixture(t, on)
@@ -278,6 +300,9 @@ func TestOffWithNewRootCutsWhatIsBeneath(t *testing.T) {
 	}
 	got, _ := f.of(off).Start(base, "off", trace.WithNewRoot())
 	assert.True(t, base == got, "without a parent there is nothing to cut")
+	got, _ = f.of(off).Start(distant, "off", trace.WithNewRoot())
+	again, _ := f.of(off).Start(got, "off", trace.WithNewRoot())
+	assert.True(t, got == again, "it is cut off already")
 }
 
 // The SDK takes the trace ID of a parent that has nothing else, so that is cut off too.
@@ -400,6 +425,15 @@ func TestBaseFindsTheSpanThatItPutInTheContext(t *testing.T) {
 	}
 	above.End()
 	assert.Equal(t, []bool{false, true, true, true}, base.found)
+
+	// So does one beneath two gates.
+	base.found = nil
+	twice := gatedOver(t, p.Group(on)).Group(on).Tracer("t")
+	outermost, s := twice.Start(t.Context(), "above")
+	_, s2 := twice.Start(context.WithValue(outermost, key{}, 1), "below")
+	s2.End()
+	s.End()
+	assert.Equal(t, []bool{false, true}, base.found)
 	assert.Same(t, p, trace.SpanFromContext(ctx).TracerProvider())
 }
 
@@ -464,6 +498,58 @@ func TestContextOfASpanThatIsOnKeepsWhatIsInIt(t *testing.T) {
 	assert.ErrorIs(t, context.Cause(below), context.Canceled)
 }
 
+// Under a span that the same provider started, too, whether it was sampled or not, and whether
+// the provider is the one that is asked or lies beneath it.
+func TestSpanThatIsOnKeepsWhatStandsBetweenItAndTheSpanAbove(t *testing.T) {
+	for name, sampler := range map[string]sdktrace.Sampler{"sampled": sdktrace.AlwaysSample(), "not sampled": sdktrace.NeverSample()} {
+		shown := map[string]trace.Span{}
+		base := contextsOf{sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler)), shown}
+		p := gatedOver(t, base)
+		outer := gatedOver(t, p.Group(on))
+		for _, above := range []*otelgate.TracerProvider{p, outer} {
+			for _, below := range []*otelgate.TracerProvider{p, outer} {
+				ctx, s := above.Group(on).Tracer("t").Start(t.Context(), "above")
+				ctx, cancel := context.WithCancel(context.WithValue(ctx, key{}, 1))
+				got, s2 := below.Group(on).Tracer("t").Start(ctx, "below")
+				assert.Equal(t, 1, got.Value(key{}), name)
+				cancel()
+				assert.ErrorIs(t, got.Err(), context.Canceled, name)
+
+				direct, s3 := below.Group(on).Tracer("t").Start(got, "direct")
+				assert.Equal(t, 1, direct.Value(key{}), name)
+				for child, span := range shown {
+					_, gated := span.TracerProvider().(*otelgate.TracerProvider)
+					assert.False(t, gated, "%s, %s: the base is shown a gated span", name, child)
+				}
+				for _, s := range []trace.Span{s3, s2, s} {
+					s.End()
+				}
+			}
+		}
+	}
+}
+
+// contextsOf is a base that notes the span in the context of each Start, by the name of the
+// span that starts.
+type contextsOf struct {
+	trace.TracerProvider
+	shown map[string]trace.Span
+}
+
+func (b contextsOf) Tracer(name string, opts ...trace.TracerOption) trace.Tracer {
+	return contextsOfTracer{b.TracerProvider.Tracer(name, opts...), b.shown}
+}
+
+type contextsOfTracer struct {
+	trace.Tracer
+	shown map[string]trace.Span
+}
+
+func (t contextsOfTracer) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
+	t.shown[name] = trace.SpanFromContext(ctx)
+	return t.Tracer.Start(ctx, name, opts...)
+}
+
 // A process may have two gated providers. Each answers for its own gate, under a span of
 // the other as well.
 func TestSpanOfAnotherGatedProvider(t *testing.T) {
@@ -487,7 +573,9 @@ func TestSpanOfAnotherGatedProvider(t *testing.T) {
 // The SDK's End records a panic only if the deferred call reaches it directly.
 func TestDeferredEndRecordsAPanicThroughTheGate(t *testing.T) {
 	f := newFixture(t, on)
-	for name, tracer := range map[string]trace.Tracer{"gated": f.of(on), "bare": f.sdk.Tracer("test")} {
+	twice, err := otelgate.NewTracerProvider(f.Group(on), f.gate)
+	require.NoError(t, err)
+	for name, tracer := range map[string]trace.Tracer{"gated": f.of(on), "gated twice": twice.Group(on).Tracer("test"), "bare": f.sdk.Tracer("test")} {
 		assert.PanicsWithValue(t, "boom", func() {
 			_, s := tracer.Start(t.Context(), name)
 			defer s.End()
@@ -526,6 +614,9 @@ func TestGateOverAGate(t *testing.T) {
 	got, s = innerOff.Tracer("t").Start(ctx, "off inside", trace.WithNewRoot())
 	assert.False(t, s.SpanContext().IsValid())
 	assert.False(t, trace.SpanContextFromContext(got).IsValid())
+
+	got, _ = innerOff.Tracer("t").Start(t.Context(), "off inside", trace.WithNewRoot())
+	assert.True(t, t.Context() == got, "there is nothing to cut")
 
 	_, below := outer.Tracer("t").Start(context.WithValue(ctx, key{}, 1), "below")
 	below.End()

@@ -6,6 +6,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -172,6 +175,8 @@ func TestNamesRefusesABitWithoutAName(t *testing.T) {
 	_, err := otelgate.NewTracerProvider(sdk, gate, otelgate.Names(catalog), otelgate.HTTPRules(1, 2),
 		otelgate.Rule{Gate: other, Group: 4}) // names of another gate are another catalog's
 	assert.NoError(t, err)
+	_, err = otelgate.NewTracerProvider(sdk, gate, otelgate.Names(catalog), otelgate.Rule{Scope: "a*b", Group: 4})
+	assert.ErrorContains(t, err, "has a '*'", "what is wrong with the rule itself comes first")
 	_, err = otelgate.NewTracerProvider(sdk, gate, otelgate.Names(nil))
 	assert.ErrorIs(t, err, otelgate.ErrInvalidOption)
 }
@@ -182,12 +187,14 @@ func TestEnabledIsFalseIfEverySpanWouldBeInert(t *testing.T) {
 		otelgate.Rule{Scope: "names", Name: "a*", Group: 1},
 		otelgate.Rule{Scope: "names", Name: "b", Group: 4},
 		otelgate.Rule{Scope: "kinds", Group: 2},
+		otelgate.Rule{Scope: "kinds", Group: 8}, // never reached
 		otelgate.Rule{Scope: "names", Group: 2})
 	enabled := func(tracer trace.Tracer) bool {
 		return tracer.(interface{ Enabled(context.Context) bool }).Enabled(t.Context())
 	}
 	for m, want := range map[spangate.Mask][4]bool{
 		0: {false, false, false, true}, 1: {true, true, true, true}, 2: {true, true, false, true}, 4: {false, true, false, true},
+		8: {false, false, false, true},
 	} {
 		f.gate.Store(m)
 		assert.Equal(t, want, [4]bool{
@@ -231,6 +238,7 @@ func TestRootsAreTheGroupsWithNothingAboveTheirSites(t *testing.T) {
 	assert.Zero(t, f.Roots(spangate.NewGate(never)))
 	assert.Zero(t, f.Roots(nil))
 	assert.Zero(t, new(otelgate.TracerProvider).Roots(f.gate))
+	assert.Zero(t, (*otelgate.TracerProvider)(nil).Roots(f.gate))
 }
 
 func TestScopeWithoutARulePassesThrough(t *testing.T) {
@@ -290,14 +298,119 @@ func TestTracersThatDifferStayTwo(t *testing.T) {
 		"attributes": trace.WithInstrumentationAttributes(attribute.Bool("two", true)),
 	} {
 		f.exported.Reset()
-		_, s := f.Group(on).Tracer("lib").Start(t.Context(), "plain")
+		view := f.Group(on)
+		_, s := view.Tracer("lib").Start(t.Context(), "plain")
 		s.End()
-		for span, p := range map[string]trace.TracerProvider{"gated": f.Group(on), "bare": f.sdk} {
+		for span, p := range map[string]trace.TracerProvider{"gated": view, "bare": f.sdk} {
 			_, s := p.Tracer("lib", opt).Start(t.Context(), span)
 			s.End()
 		}
 		// An SDK older than 1.32 knows no attributes of a scope.
 		assert.Equal(t, f.spans()["bare"].Snapshot().InstrumentationScope(), f.spans()["gated"].Snapshot().InstrumentationScope(), name)
+	}
+}
+
+func TestOptionsThatSayNothingMakeNoSecondTracer(t *testing.T) {
+	f := newFixture(t, on)
+	for name, opt := range map[string]trace.TracerOption{
+		"version":    trace.WithInstrumentationVersion(""),
+		"schema":     trace.WithSchemaURL(""),
+		"attributes": trace.WithInstrumentationAttributes(),
+	} {
+		assert.Same(t, f.Tracer("lib"), f.Tracer("lib", opt), name)
+	}
+}
+
+func TestTracerIsTheSameForEveryGoroutine(t *testing.T) {
+	f := newFixture(t, on, otelgate.Rule{Scope: "ruled", Group: on})
+	tracers := make([]trace.Tracer, 32)
+	var group sync.WaitGroup
+	for i := range tracers {
+		group.Go(func() {
+			tracers[i] = f.Tracer("ruled")
+			view := f.Group(spangate.Mask(1) << i).WithGate(f.gate).Transparent()
+			for _, tracer := range []trace.Tracer{tracers[i], view.Tracer("ruled"), f.Tracer(fmt.Sprint(i))} {
+				started(tracer)
+			}
+			f.Roots(f.gate)
+			if i == len(tracers)/2 {
+				assert.NoError(t, f.Shutdown(t.Context()))
+			}
+		})
+	}
+	group.Wait()
+	for _, tracer := range tracers {
+		assert.Same(t, f.Tracer("ruled"), tracer)
+	}
+}
+
+// hookProvider is a base that calls a function while it makes a tracer.
+type hookProvider struct {
+	trace.TracerProvider
+	hook func()
+}
+
+func (p *hookProvider) Tracer(name string, opts ...trace.TracerOption) trace.Tracer {
+	if hook := p.hook; hook != nil {
+		p.hook = nil
+		hook()
+	}
+	return p.TracerProvider.Tracer(name, opts...)
+}
+
+func TestTracerThatIsMadeTwiceAtOnceIsOne(t *testing.T) {
+	base := &hookProvider{TracerProvider: noop.NewTracerProvider()}
+	p, err := otelgate.NewTracerProvider(base, new(spangate.Gate))
+	require.NoError(t, err)
+	var meanwhile trace.Tracer
+	base.hook = func() { meanwhile = p.Tracer("lib") }
+	assert.Same(t, p.Tracer("lib"), meanwhile)
+	assert.Same(t, p.Tracer("lib"), meanwhile)
+}
+
+// Transparency of Do, and of a rule, is that of one tracer and one rule: the others of the same
+// scope stay as they are.
+func TestTransparencyOfRulesByNameAndKind(t *testing.T) {
+	f := newFixture(t, on,
+		otelgate.Rule{Scope: "lib", Name: "transparent", Group: off, Transparent: true},
+		otelgate.Rule{Scope: "lib", Name: "plain", Group: off},
+		otelgate.Rule{Scope: "lib", Kind: trace.SpanKindServer, Group: off})
+	ctx, above := f.of(on).Start(t.Context(), "above")
+	defer above.End()
+	server := trace.WithSpanKind(trace.SpanKindServer)
+	for _, tt := range []struct {
+		name        string
+		opts        []trace.SpanStartOption
+		transparent bool
+	}{
+		{"transparent", nil, true}, {"plain", nil, false}, {"other", []trace.SpanStartOption{server}, false},
+	} {
+		got, s := f.Tracer("lib").Start(ctx, tt.name, tt.opts...)
+		assert.False(t, s.IsRecording(), tt.name)
+		assert.Equal(t, tt.transparent, ctx == got, tt.name)
+		got, _ = f.Transparent().Tracer("lib").Start(ctx, tt.name, tt.opts...)
+		assert.True(t, ctx == got, "%s, a transparent view", tt.name)
+		require.NoError(t, otelgate.Do(ctx, f.Tracer("lib"), tt.name, func(got context.Context, _ trace.Span) error {
+			assert.True(t, ctx == got, "%s, Do", tt.name)
+			return nil
+		}, tt.opts...))
+	}
+}
+
+func TestNilOptionDoesNothing(t *testing.T) {
+	for _, opt := range []otelgate.Option{nil, (*otelgate.Rule)(nil), (*otelgate.Rules)(nil), otelgate.Rules(nil)} {
+		f := newFixture(t, on, opt, &otelgate.Rule{Scope: "lib", Group: off})
+		assert.False(t, started(f.Tracer("lib")), "%T", opt)
+		assert.True(t, started(f.Tracer("other")), "%T", opt)
+	}
+}
+
+func TestConstructorQuotesLittleOfALongPattern(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for _, r := range []otelgate.Rule{{Scope: long}, {Scope: "*" + long, Group: 1}, {Name: "*" + long, Group: 1}} {
+		_, err := otelgate.NewTracerProvider(noop.NewTracerProvider(), new(spangate.Gate), r)
+		require.ErrorIs(t, err, otelgate.ErrInvalidRule)
+		assert.Less(t, len(err.Error()), 512)
 	}
 }
 
