@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -498,13 +499,15 @@ func TestIfMatchGuardsEveryWrite(t *testing.T) {
 func TestOnlyOneOfManyWritersThatSawTheSameStateWins(t *testing.T) {
 	e := newEndpoint(t, newFixture(t), anyone())
 	tag := e.do("GET", "/", "").header.Get("ETag")
-	statuses := make(chan int, 8)
-	for range cap(statuses) {
-		go func() { statuses <- e.form("PUT", "/", "spec=all", "If-Match", tag).status }()
+	var writers sync.WaitGroup
+	statuses := make([]int, 8)
+	for i := range statuses {
+		writers.Go(func() { statuses[i] = e.form("PUT", "/", "spec=all", "If-Match", tag).status })
 	}
+	writers.Wait()
 	won := 0
-	for range cap(statuses) {
-		if status := <-statuses; status == 200 {
+	for _, status := range statuses {
+		if status == 200 {
 			won++
 		} else {
 			require.Equal(t, 412, status)

@@ -494,7 +494,11 @@ func TestContextOfASpanThatIsOnKeepsWhatIsInIt(t *testing.T) {
 	defer stop()
 	assert.Same(t, s, trace.SpanFromContext(below))
 	cancel()
-	<-below.Done()
+	select {
+	case <-below.Done():
+	case <-time.After(10 * time.Second):
+		require.Fail(t, "the context beneath is not cancelled")
+	}
 	assert.ErrorIs(t, context.Cause(below), context.Canceled)
 }
 
