@@ -38,8 +38,8 @@ type Control struct {
 	post func(report func())
 }
 
-// Control returns the right to set r's plan. One Control of r exists at a time. The call itself
-// changes nothing.
+// Control returns the right to set r's plan. r has at most one Control at a time. The call
+// itself changes nothing.
 //
 // see is called for every change that r makes until the Control is released, in the order of
 // the changes, by the goroutine that makes the change. The gates and [Registry.State] show

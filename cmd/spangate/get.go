@@ -117,7 +117,7 @@ func rootless(state *endpoint.State) string {
 	if len(state.Roots) == 0 || len(state.Enabled) == 0 {
 		return ""
 	}
-	return amber.Render(shownList(state.Roots, "")) + "; spans beneath begin a trace each, or none"
+	return amber.Render(shownList(state.Roots, "")) + "; spans beneath begin a trace each, or are not started"
 }
 
 // because says what has a group on, and what keeps it off.
