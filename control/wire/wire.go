@@ -170,7 +170,7 @@ type Lease struct {
 	// renewed.
 	End time.Time `json:"end"`
 	// Left is how long it still has, by the monotonic clock of the process. It is right even
-	// if the wall clock, which Now and End are read from, has been set meanwhile.
+	// if the wall clock, which [State.Now] and End are read from, has been set meanwhile.
 	Left string `json:"left"`
 }
 
