@@ -17,7 +17,7 @@ import (
 // Its methods are named as in [atomic.Uint64], where they do the same.
 type Gate struct {
 	_    [0]atomic.Uint64 // aligns word to 8 bytes on every processor, and is not to be copied
-	_    cpu.CacheLinePad // keeps a neighbour's writes off the word's cache line; empty on wasm
+	_    cpu.CacheLinePad // keeps writes to a neighbour off the word's cache line; empty on wasm
 	word uint64
 	_    cpu.CacheLinePad
 }

@@ -50,8 +50,8 @@ func marshal(v any) []byte {
 
 func refuse(w http.ResponseWriter, status int, e wire.Error) { answer(w, status, e) }
 
-// snapshot is the state of one generation in the forms in which it is answered, without what
-// moves: the time, what each lease has left, and Writable. It is immutable.
+// snapshot is the state of one generation as JSON and as a page, without what differs between
+// two answers of one generation: Now, Writable, and the Left of each lease. It is immutable.
 type snapshot struct {
 	view  *view
 	roots []string // which may change within a generation
@@ -60,14 +60,15 @@ type snapshot struct {
 	page  *page.Page
 }
 
-// snapshots builds each snapshot once, however many ask for it. The zero value is ready.
+// snapshots keeps the last snapshot, so that it is built once for any number of requests. The
+// zero value is ready to use.
 type snapshots struct {
 	mu   sync.Mutex
 	last *snapshot
 }
 
-// get returns the snapshot of the current generation. Only one is built at a time; callers
-// that waited for it get the newest, and not each the one that was current when it asked.
+// get returns the snapshot of the current generation. Only one is built at a time. A caller that
+// had to wait for that gets the generation that is current after the wait.
 func (s *snapshots) get(c *Controller) *snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,8 +136,8 @@ func (h *handler) answerLease(w http.ResponseWriter, status int, l *lease) {
 	answer(w, status, shownAs)
 }
 
-// fail answers and logs a change that was refused. The record has no text that the request or
-// the authoriser chose but the path, since a token could be in it.
+// fail answers and logs a change that was refused. The record has neither the text of the error
+// nor the value of a field, since a token could be in them.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, by author, err error) {
 	bad := h.refusal(err)
 	h.c.logRefusal(

@@ -23,11 +23,11 @@ import (
 // that would change something and for no other, before the body is read, with the request as
 // the handler got it.
 //
-// who is the name of who asks, which replaces what the request says of itself; if it is empty
-// the request may say. It must be a line of text with at most [MaxOwnerLen] bytes, or the
-// request is refused. An error refuses the request: with 401 if it is an [*Unauthorized], with
-// 403 otherwise. Its text is part of the answer. An Authorizer may be called by any number of
-// goroutines at once.
+// who names the caller for the change log, and replaces the name that the request gives itself.
+// If it is empty, the request's own name counts. It must be a line of text of at most
+// [MaxOwnerLen] bytes with a visible character, or the request is refused. An error refuses the
+// request: with 401 if it is an [*Unauthorized], with 403 otherwise. Its text is part of the
+// answer. An Authorizer may be called by any number of goroutines at once.
 type Authorizer func(r *http.Request) (who string, err error)
 
 // Unauthorized is the error of an [Authorizer] for credentials that are missing or wrong: the
@@ -72,15 +72,14 @@ func (e *Unauthorized) challenge() string {
 //
 //	Authorization: Bearer TOKEN
 //
-// White space around the token does not count, so that it can be what a file holds. A blank
-// token lets nothing pass. Other requests are refused with 401.
+// White space around the token is removed, so that it can be the content of a file. With a blank
+// token no request passes. Requests that don't pass are refused with 401.
 func BearerToken(token string) Authorizer { return BearerTokens(map[string]string{"": token}) }
 
-// BearerTokens is [BearerToken] with several tokens, by the name of who has each: a request
-// that carries the token of ann is ann's in the change log, whatever it says of itself. If two
-// names have the same token, it stands for the first of them in the order of strings. The map
-// may be changed afterwards, without effect. The comparison takes the same time whatever is
-// wrong.
+// BearerTokens is [BearerToken] with several tokens. The map's keys are the names of their
+// holders: in the change log, a request with the token of ann is ann's, whatever name the
+// request itself gives. If two names have the same token, the name that sorts first counts. A
+// later change of the map has no effect. The comparison takes the same time for every token.
 func BearerTokens(tokens map[string]string) Authorizer {
 	type holder struct {
 		name string
@@ -115,16 +114,16 @@ func BearerTokens(tokens map[string]string) Authorizer {
 	}
 }
 
-// Anyone lets every request pass that is for this machine or one of hosts: for an endpoint that
-// only those can reach who may change what is on.
+// Anyone lets every request pass whose header Host names this machine or one of hosts. It is for
+// an endpoint on which every client that can reach it may change what is on.
 //
-// A request is for the host in its header Host. localhost, its subdomains and every loopback
-// address are this machine; hosts are other host names or addresses, without regard to case and port.
-// Requests for another host are refused with 403, since a web page can have a name of its own
-// resolve to the address of this machine (DNS rebinding) and then send requests that are not
-// cross-origin to the browser. Reads are not authorised at all: such a page can read what
-// GET gives, which is the names and docs of groups, and the owners, specs and reasons of
-// leases and changes. A program that must not show that has to guard the handler itself.
+// localhost, its subdomains and every loopback address are this machine. hosts are other host
+// names or addresses; case and port don't matter. Requests for another host are refused with
+// 403: the site of a web page can resolve its own name to the address of this machine (DNS
+// rebinding), and the browser does not take the page's requests for cross-origin. Reads are not
+// authorised at all: such a page can read what GET gives, which is the names and docs of groups,
+// and the owners, specs and reasons of leases and changes. A program that must not show them has
+// to guard the handler itself.
 func Anyone(hosts ...string) Authorizer {
 	others := make(map[string]bool)
 	for _, host := range hosts {
@@ -160,8 +159,8 @@ func isLocal(name string) bool {
 	return err == nil && a.IsLoopback() || name == "localhost" || strings.HasSuffix(name, ".localhost") && strings.Trim(name, inNames) == ""
 }
 
-// parseAddr reads an address, also in the notations that only inet_aton reads, as 127.1 and
-// 0x7f000001. A browser takes none of them for a name.
+// parseAddr reads an address, also in the notations of inet_aton, such as 127.1 and 0x7f000001.
+// A browser reads all of them as addresses and not as names.
 func parseAddr(s string) (netip.Addr, bool) {
 	if a, err := netip.ParseAddr(s); err == nil {
 		return a, true

@@ -85,8 +85,8 @@ func (c *Controller) tell(at time.Time, change Change) {
 	c.protect(c.metrics.flush, c.panicked)
 }
 
-// record logs a record of the given time, which is that of the event and not that at which
-// the queue comes to it. It runs in the queue.
+// record logs a record. at is the time of the event, which is earlier than the call. It runs in
+// the queue.
 func (c *Controller) record(at time.Time, level slog.Level, message string, attrs ...slog.Attr) {
 	c.report(func() {
 		ctx, handler := context.Background(), c.logger().Handler()
@@ -99,8 +99,8 @@ func (c *Controller) record(at time.Time, level slog.Level, message string, attr
 	})
 }
 
-// report calls log, which logs a record. One whose log handler panics is lost. It runs in the
-// queue.
+// report calls log, which logs a record. If the log handler panics, the record counts as
+// dropped. It runs in the queue.
 func (c *Controller) report(log func()) {
 	c.protect(log, func(any, []byte) { c.log.dropped.Add(1) })
 }
@@ -135,13 +135,13 @@ const maxRefusals = 5
 // refusals limits the records about refused requests. The zero value is ready to use.
 type refusals struct {
 	mu         sync.Mutex
-	since      time.Time // the beginning of a second in which logged were logged
-	logged     int
-	suppressed int // that were not logged since one was
+	since      time.Time // the beginning of the current second
+	logged     int       // in that second
+	suppressed int       // refusals that were not logged since the last one that was
 }
 
-// admit reports whether a refusal at this time is to be logged, and how many before it were
-// not.
+// admit reports whether a refusal at this time must be logged, and if so how many before it
+// were not.
 func (r *refusals) admit(at time.Time) (suppressed int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,10 +157,9 @@ func (r *refusals) admit(at time.Time) (suppressed int, ok bool) {
 	return suppressed, true
 }
 
-// logRefusal logs that the endpoint refused a request, in the order of the changes, and
-// returns at once. At most maxRefusals are logged in a second; the next record says how many
-// were not. attrs say what was refused and to whom; the caller bounds them. After Close
-// nothing is logged.
+// logRefusal queues a record of a request that the endpoint refused, in the order of the
+// changes. At most maxRefusals are logged in a second; the next record has the number of those
+// that were not. The caller bounds attrs. After Close nothing is logged.
 func (c *Controller) logRefusal(attrs ...slog.Attr) {
 	if c.usable() != nil {
 		return
@@ -181,8 +180,7 @@ func (c *Controller) logRefusal(attrs ...slog.Attr) {
 	c.warn(at, "spangate: a request to change what is on was refused", attrs...)
 }
 
-// warn logs a record of level WARN about what happened at this time, in the order of the
-// changes, and returns at once.
+// warn queues a record of level WARN, in the order of the changes. at is the time of the event.
 func (c *Controller) warn(at time.Time, message string, attrs ...slog.Attr) {
 	c.log.put(func() { c.record(at, slog.LevelWarn, message, attrs...) })
 	c.log.begin()

@@ -157,8 +157,8 @@ func next(t *testing.T, generation string) string {
 	return fmt.Sprintf("%s-%d", instance, n+1)
 }
 
-// TestNoChangeIsPutDownToAnother has changes of every kind at once, each with what it alone
-// can have made.
+// TestNoChangeIsPutDownToAnother makes changes of every kind at once, each with an effect that no
+// other has.
 func TestNoChangeIsPutDownToAnother(t *testing.T) {
 	f := newFixture(t)
 	db := new(spangate.Gate)

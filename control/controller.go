@@ -27,19 +27,19 @@ import (
 //
 // # The change log
 //
-// Records are logged, and callbacks of [OnChange] called, by a goroutine of the controller, in
-// the order of the changes: no change waits for a log handler or a callback. Up to 4096
-// records wait; those that come then are dropped. A record says where and how many, and
-// [Metrics] counts them. The registry's own records go the same way. A panic of a callback is
-// logged with its stack; a record whose log handler panics is dropped.
+// A goroutine of the controller logs the records and calls the callbacks of [OnChange], in the
+// order of the changes: no change waits for a log handler or a callback. Up to 4096 records
+// wait; more are dropped. A record in their place has their number, and [Metrics] counts them.
+// The registry's own records take the same way. A panic of a callback is logged with its stack;
+// a record whose log handler panics counts as dropped.
 //
 // # Changes past the controller
 //
-// A registry has one controller at a time. A program that calls SetSpec on the registry itself
-// gets that until the controller's next change, the end of a lease included: then the
-// controller's set is on again. A [registry.Registry.Pin] holds until SetSpec is called; the
-// controller's changes are made, and come into force with the next one after that. The change
-// log shows both.
+// A registry has one controller at a time. A spec that the program sets on the registry itself,
+// with SetSpec, holds until the next change by the controller, which the end of a lease is too:
+// then the controller's set is on again. A [registry.Registry.Pin] holds until SetSpec is
+// called: until then the controller's changes turn nothing on or off. The first change after
+// the SetSpec puts the controller's set in force again. The change log shows both.
 type Controller struct {
 	registry *registry.Registry
 	control  *registry.Control
@@ -51,8 +51,8 @@ type Controller struct {
 	refusals refusals
 	done     chan struct{} // closed by Close
 
-	// What follows is guarded by the registry's lock: it is touched in update and see alone,
-	// which hold it.
+	// The registry's lock guards the fields below: only functions that the registry calls with
+	// the lock held use them.
 
 	wanted    wanted
 	byID      map[string]*lease
@@ -62,17 +62,17 @@ type Controller struct {
 	timer     *time.Timer // runs expire at the end of the first lease; nil before there is one
 }
 
-// wanted is the intent of a controller. It is an immutable value: a change replaces it.
+// wanted is the intent of a controller. Its leases are immutable, so that a copy is a snapshot.
 type wanted struct {
 	baseline, startup Baseline
 	deny, ceiling     string
 	leases            leases
 }
 
-// author is the party that asks for a change, and its condition.
+// author is who makes a change, and on which generation.
 type author struct {
-	who   string
-	match func(generation string) bool // nil for any
+	who   string                       // empty if the change itself says
+	match func(generation string) bool // nil for any generation
 }
 
 // startDelay is how long after New the change log begins, unless a change is made with the
@@ -126,8 +126,9 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 	return c, err
 }
 
-// update makes one change. change checks what is asked for, and if nothing is wrong with it
-// makes it in the fields of c; if it returns an error it has changed nothing.
+// update makes one change. It calls change with the registry's lock held. change must check the
+// request and then apply it to the fields of c; if it returns an error, it must not have changed
+// them.
 func (c *Controller) update(by author, change func(at time.Time) (cause, error)) error {
 	if err := c.usable(); err != nil {
 		return err
@@ -136,7 +137,7 @@ func (c *Controller) update(by author, change func(at time.Time) (cause, error))
 	return c.open(c.control.Update(c.next(by, change)))
 }
 
-// next returns the function that makes a change with the registry's lock held.
+// next returns the function for [registry.Control.Update] that makes a change.
 func (c *Controller) next(by author, change func(at time.Time) (cause, error)) func(registry.State) (registry.Plan, any, error) {
 	return func(now registry.State) (registry.Plan, any, error) {
 		if by.match != nil && !by.match(c.tag(now.Generation())) {
@@ -179,8 +180,8 @@ func (c *Controller) plan() registry.Plan {
 	}
 }
 
-// tag returns a generation as it is shown: no two states have the same one, of whatever
-// process they are.
+// tag returns a generation as text for clients. It differs between any two states, of different
+// processes too.
 func (c *Controller) tag(generation uint64) string {
 	return c.instance + "-" + strconv.FormatUint(generation, 10)
 }
@@ -196,11 +197,11 @@ const closeDelay = 100 * time.Millisecond
 // controller. From then on changes of c are refused with [ErrClosed], and its State stays as
 // it is. To close again makes no change.
 //
-// Close waits until the change log has told everything, the closing included, but not longer
-// than a tenth of a second; it may so be called by a callback, for which it can not wait. What
-// has not been told by then is told afterwards, by the goroutine of the change log, which ends
-// with the last record; a callback that never returns is the only thing that keeps it. The
-// error is one of the meter provider's, or an [*Error] for [ErrNilController].
+// Close waits until all records of the change log, that of the closing included, are logged and
+// passed to the callbacks, but not longer than a tenth of a second: so a callback may call it.
+// The goroutine of the change log goes on with the rest, and ends after the last record, unless
+// a log handler or a callback never returns. The error is one of the meter provider's, or an
+// [*Error] for [ErrNilController].
 func (c *Controller) Close() error {
 	if err := c.usable(); err != nil {
 		return err

@@ -66,7 +66,7 @@ var stateFields = fieldsOf[wire.State]()
 
 const generation = "generation"
 
-// times are names that the field ttl is given by mistake.
+// times are names that a client may use for the field ttl by mistake.
 var times = []string{"expires", "expiry", "end", "until", "for", "duration", "timeout"}
 
 // fieldsOf returns the names of the JSON fields of a struct.
@@ -126,12 +126,13 @@ func decode(r *http.Request, route string) (*fields, error) {
 	return in, nil
 }
 
-// body reads a body as far as its limit, which grows by what is not kept.
+// body reads a body and fails beyond its limit. parseJSON raises the limit by the length of the
+// lists of a State, which are not kept.
 type body struct {
 	r           io.Reader
 	limit, read int64
-	consumed    func() int64 // how much of what was read is not in memory any more
-	err         error        // the error that ended the reading, as the answer
+	consumed    func() int64 // how many of the bytes read the decoder has passed
+	err         error        // the error that ended the reading, as it is answered
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -153,8 +154,9 @@ func (b *body) Read(p []byte) (int, error) {
 	return 0, b.err
 }
 
-// parseJSON reads an object, whose fields are told apart by case and may not come twice, and
-// nothing after it. Of the fields that only a State has it keeps the names that they list.
+// parseJSON reads an object and nothing after it. The names of its fields are case-sensitive,
+// and a field may not come twice. Of the fields that only a State has, parseJSON keeps no more
+// than the names of groups and presets and the pending names.
 func (f *fields) parseJSON(b *body) error {
 	d := json.NewDecoder(b)
 	b.consumed = d.InputOffset
@@ -244,8 +246,8 @@ func (f *fields) keep(name string) {
 	f.listedLen += len(name) + 1
 }
 
-// allowing returns err, what a strict reading of a spec found, without the unknown names that
-// are listed. It changes err.
+// allowing returns err, the error of a strict reading of a spec, without the unknown names that
+// are listed; nil if no other is left. It changes err.
 func allowing(err error, listed map[string]bool) error {
 	var unknown *spangate.ParseError
 	if len(listed) == 0 || !errors.Is(err, spangate.ErrUnknownName) || !errors.As(err, &unknown) {
@@ -262,7 +264,7 @@ func allowing(err error, listed map[string]bool) error {
 	return err
 }
 
-// each calls fn before each element of the array that comes next.
+// each reads an array. It calls fn for each element, which fn must read.
 func each(d *json.Decoder, fn func() error) error {
 	if token, err := d.Token(); err != nil || token != json.Delim('[') {
 		return cmp.Or(err, errors.New("no array"))
@@ -326,8 +328,8 @@ func (f *fields) parseForm(b *body) error {
 	return nil
 }
 
-// done returns the first error of the fields. Those of the query are not read; one that
-// belongs in the body is an error, lest it be missed.
+// done returns the first error of the fields. The query is not read, so a field in it is an
+// error: it would have no effect.
 func (f *fields) done() error {
 	if f.err != nil {
 		return f.err
@@ -340,7 +342,7 @@ func (f *fields) done() error {
 	return nil
 }
 
-// has reports whether the field is there.
+// has reports whether the field is present and not null.
 func (f *fields) has(name string) bool {
 	value, ok := f.values[name]
 	return ok && string(value) != "null"

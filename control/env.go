@@ -74,7 +74,7 @@ type environment struct {
 	prefixes []string
 }
 
-// baseline returns the baseline, without its Who and AllowPending.
+// baseline returns the baseline without its Who and AllowPending, which the caller sets.
 func (e environment) baseline() (Baseline, error) {
 	for _, prefix := range e.prefixes {
 		if problem := prefixProblem(prefix); problem != "" {
@@ -125,8 +125,9 @@ func (e environment) spec() (Baseline, error) {
 	return b, nil
 }
 
-// warnPython logs what to set for Python instead, if Python refuses the spec that name has,
-// and returns it as the end of a reason. Otherwise it returns "".
+// warnPython logs what to set for Python instead if value, the spec in the variable name, has an
+// exclusion, which Python refuses. It returns the same as text to add to a reason, or "" if
+// there is no exclusion.
 func warnPython(name, value string) string {
 	excludes := false
 	for entry := range spec.Entries(value) {

@@ -130,8 +130,8 @@ func TestStateOfAPinnedRegistryCanBeSentBack(t *testing.T) {
 	as[wire.State](e.json("PUT", "/", before.body), 200)
 }
 
-// TestStateIsLenientOnlyAboutTheNamesThatItLists pins that a person who edits a State is as
-// strictly read as one who writes a spec.
+// TestStateIsLenientOnlyAboutTheNamesThatItLists pins that the spec of an edited State is read as
+// strictly as any other.
 func TestStateIsLenientOnlyAboutTheNamesThatItLists(t *testing.T) {
 	f := newFixture(t, control.Start(baseline("job")))
 	e := newEndpoint(t, f, anyone())
@@ -239,7 +239,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// highest returns how many bytes the heap grew by at most while fn ran, as sampled.
+// highest returns the largest growth of the heap, in bytes, in samples taken while fn runs.
 func highest(fn func()) (most uint64) {
 	runtime.GC()
 	var before, now runtime.MemStats

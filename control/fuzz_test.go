@@ -50,7 +50,7 @@ func FuzzHandler(f *testing.F) {
 	f.Add("PUT", "/", jsn, `{"generation":"g","spec":"gone","groups":[{"name":"gone","x":[[]]}],"pending":null}`, "", "", "", "", true)
 	f.Add("PATCH", "/leases/LEASE", form, "ttl=1ns", "", "", "", "", true)                        // shortened
 	f.Add("DELETE", "/leases/LEASE", "", "", "", "", "", "", true)                                // released
-	f.Add("DELETE", "/leases/..%2f", "", "", "", "", "", "", true)                                // nobody's
+	f.Add("DELETE", "/leases/..%2f", "", "", "", "", "", "", true)                                // no lease
 	f.Add("OPTIONS", "*", "", "", "", "", "", "", true)                                           // of the server as a whole
 	f.Add("GET", "//evil.example", "", "", "text/html", "", "", "", false)                        // somewhere else
 	f.Add("GET", "/page/../page.go", "", "", "", "", "", "", false)                               // out of the files

@@ -18,8 +18,8 @@ import (
 // HandlerOption is an option of [Handler]. A nil one has no effect.
 type HandlerOption func(*handler)
 
-// Authorize has a decide about requests that would change something. Without it, or with nil,
-// all of them are refused.
+// Authorize sets the authoriser of requests that would change something. Without it, or with a
+// nil one, all such requests are refused.
 func Authorize(a Authorizer) HandlerOption { return func(h *handler) { h.authorize = a } }
 
 // CrossOrigin replaces the [http.CrossOriginProtection] that refuses changes that a browser
@@ -144,8 +144,8 @@ func file(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(content)
 }
 
-// changing returns a handler that lets do change something if the request may, and answers
-// for it if it fails.
+// changing returns a handler that calls do if the request may make changes, and answers with
+// the error if it may not or if do fails.
 func (h *handler) changing(do func(http.ResponseWriter, *http.Request, author) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		by, err := h.admit(r)
@@ -161,7 +161,7 @@ func (h *handler) changing(do func(http.ResponseWriter, *http.Request, author) e
 	}
 }
 
-// admit returns who asks for a change, or why the request may not make one.
+// admit returns the author of a change, or the error if the request may not make one.
 func (h *handler) admit(r *http.Request) (author, error) {
 	if h.authorize == nil {
 		return author{}, forbidden(wire.CodeForbidden, "this endpoint changes nothing: the program has given it no authoriser; pass control.Authorize to control.Handler, as with control.BearerToken")
@@ -267,8 +267,9 @@ func (h *handler) deleteLease(w http.ResponseWriter, r *http.Request, by author)
 	return nil
 }
 
-// from returns the address that a request comes from: who asks, if nothing else says. It is
-// empty if it is no name for the change log, as that of a middleware may be.
+// from returns the address that a request comes from, for a request with no other name of its
+// author. It is empty if the change log can't show it, which may be so for an address that a
+// middleware has set.
 func from(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

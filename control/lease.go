@@ -53,9 +53,10 @@ type Lease struct {
 // and what it quieted comes back, unless another lease quiets it too.
 //
 // The time is that of the monotonic clock, which on most systems stands still while the
-// machine is suspended. The error is a [*spangate.ParseError] for a spec with a name that
-// is not registered, in an [*Error] if it is that of Quiet, or an [*Error] for [ErrOwner],
-// [ErrWhy], [ErrTTL], [ErrNoEffect], [ErrTooManyLeases], [ErrLeasesTooLong] or [ErrClosed].
+// machine is suspended. The error is a [*spangate.ParseError] for a spec that is too long or has
+// a name that is not registered, wrapped in an [*Error] if it is the spec in Quiet, or an
+// [*Error] for [ErrOwner], [ErrWhy], [ErrTTL], [ErrSpec], [ErrNoEffect], [ErrTooManyLeases],
+// [ErrLeasesTooLong] or [ErrClosed].
 func (c *Controller) Lease(req LeaseRequest) (Lease, error) {
 	l, err := c.grant(author{}, req)
 	if err != nil {
@@ -87,8 +88,8 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 	return l, err
 }
 
-// checkLease returns an error unless the specs of req may be asked for and can do something.
-// As with checkSpec, a name that is unregistered before the change is made is pending.
+// checkLease returns an error if a spec of req is refused, or if the two can do nothing. As with
+// checkSpec, a name that is unregistered before the change is made is pending.
 func (c *Controller) checkLease(req LeaseRequest) error {
 	if err := c.checkSpec(req.Spec, req.AllowPending); err != nil {
 		return err
@@ -103,8 +104,9 @@ func (c *Controller) checkLease(req LeaseRequest) error {
 	return &Error{Op: "lease", Input: cmp.Or(nonBlank(req.Spec), nonBlank(req.Quiet)), Err: because(ErrNoEffect, "it selects no group, to add or to quiet; name one that is registered, or allow pending names")}
 }
 
-// selects reports whether text selects a group or, if names may be pending, whether it may
-// do so later: an entry that stands for no group now and that no exclusion takes away.
+// selects reports whether text selects a group. If names may be pending, it also reports true
+// for a spec that may select one later: one with a name that stands for no group now and is not
+// excluded.
 func selects(now registry.State, text string, allowPending bool) bool {
 	if groups, _ := now.Resolve(text); len(groups) > 0 {
 		return true

@@ -64,8 +64,8 @@ func (m *metrics) observe(c *Controller) (err error) {
 	return err
 }
 
-// count counts a change. It is called with the registry's lock held, where the counter, which
-// is not ours, must not be called: flush does that.
+// count counts a change. It is called with the registry's lock held, under which the counter,
+// which is the meter provider's code, must not be called: flush calls it later.
 func (m *metrics) count(kind string) {
 	if m.changes == nil {
 		return

@@ -14,9 +14,9 @@ const (
 	MaxWhyLen   = 1024
 )
 
-// checkNames returns an error unless who, which may be empty, and why are text of bounded
-// length that a log, a page and a terminal show on one line, in the order in which it is
-// written, and unless who can be seen.
+// checkNames returns an error unless who and why are text of bounded length that a log, a page
+// and a terminal show on one line and in the order in which it is written. who must be empty or
+// have a visible character.
 func checkNames(who, why string) error {
 	switch {
 	case len(who) > MaxOwnerLen:

@@ -65,8 +65,8 @@ func newOptions(opts []Option) (options, error) {
 // it nothing is on to begin with.
 func Start(b Baseline) Option { return func(o *options) { o.start = b } }
 
-// Deny keeps off what spec selects, whatever the baseline and leases select. Names that are
-// not registered are kept, and stay off when they are.
+// Deny keeps off what spec selects, whatever the baseline and leases select. Names that are not
+// registered yet are kept, and their groups stay off when they are registered.
 func Deny(spec string) Option { return func(o *options) { o.deny = spec } }
 
 // Ceiling keeps off everything but what spec selects. A blank one is no ceiling.
@@ -80,8 +80,8 @@ func MaxLeases(n int) Option { return func(o *options) { o.maxLeases = n } }
 // [DefaultMaxTTL].
 func MaxTTL(d time.Duration) Option { return func(o *options) { o.maxTTL = d } }
 
-// Logger makes the controller log to l. Without it, and where l is nil, it logs to what
-// [slog.Default] is at the time. The handler is called by the goroutine of the change log; the
+// Logger makes the controller log to l. Without it, and if l is nil, it logs to [slog.Default]
+// as it is when the record is logged. The goroutine of the change log calls the handler; the
 // time of a record is that of the change.
 func Logger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
@@ -89,10 +89,10 @@ func Logger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 // from the goroutine of the change log: fn may call the controller, and delays no change. A
 // nil fn has no effect.
 //
-// The first call comes after [New] has returned: with the first change that is made with the
-// controller, or a tenth of a second later if there is none. While fn is slow, changes wait
-// for it, up to 4096; those that come then are not told. A panic in fn is logged. A call that
-// has begun, or is waiting, is not undone by [Controller.Close].
+// The first call comes after [New] has returned: at the first change that is made with the
+// controller, or a tenth of a second after New if there is none. While fn is slow, up to 4096
+// records wait for it; fn is not called for more. A panic in fn is logged. Calls that have begun
+// or wait when [Controller.Close] is called are still made.
 func OnChange(fn func(Change)) Option {
 	return func(o *options) {
 		if fn != nil {
@@ -101,14 +101,14 @@ func OnChange(fn func(Change)) Option {
 	}
 }
 
-// Roots lets State and the endpoint tell which groups begin traces and are off, so that what is
-// on has nothing above it. of returns the groups of a gate that begin traces; it is
-// [otelgate.TracerProvider.Roots] of the program's provider:
+// Roots lets [Controller.State] and the endpoint show the groups that begin traces and are off,
+// so that spans of other groups have no span above them. The function of returns the groups of
+// a gate that begin traces; pass [otelgate.TracerProvider.Roots] of the program's provider:
 //
 //	control.New(r, control.Roots(provider.Roots))
 //
-// It is called for the gate of each namespace whenever the state is asked for, from any
-// goroutine. A nil of has no effect.
+// Every read of the state calls of, with the gate of each namespace, from any goroutine; it must
+// return soon. A nil of has no effect.
 //
 // [otelgate.TracerProvider.Roots]: https://pkg.go.dev/github.com/spangate/spangate/otelgate#TracerProvider.Roots
 func Roots(of func(gate *spangate.Gate) spangate.Mask) Option {

@@ -12,10 +12,10 @@ import (
 const maxQueued = 4096
 
 // queue calls functions one after the other, in the order in which they were put, on a
-// goroutine of its own. The goroutine exists only while there is something to call, so a queue
-// needs no closing. Its methods may be called from any goroutine, by a queued function too.
+// goroutine of its own. The goroutine exists only while there is a function to call, so a queue
+// has no Close. Its methods may be called from any goroutine, and by a queued function.
 type queue struct {
-	// report is called in place of n functions that were dropped.
+	// report is queued in place of n functions that were dropped.
 	report func(n int)
 
 	dropped atomic.Int64 // all functions that were dropped
@@ -23,7 +23,7 @@ type queue struct {
 	mu      sync.Mutex
 	waiting []func()
 	missed  int           // dropped since the last report was queued
-	held    bool          // begin has not been called
+	held    bool          // no function is called before begin
 	idle    chan struct{} // closed when the goroutine ends; nil if there is none
 }
 
@@ -68,7 +68,7 @@ func (q *queue) wait(d time.Duration) bool {
 	}
 }
 
-// start starts the goroutine if there is need. mu is held.
+// start starts the goroutine if there is a function to call and no goroutine. mu is held.
 func (q *queue) start() {
 	if !q.held && q.idle == nil && len(q.waiting) > 0 {
 		q.idle = make(chan struct{})

@@ -229,7 +229,7 @@ func TestDropsAreReportedWhereTheyWere(t *testing.T) {
 func TestFirstCallbackComesAfterNewHasReturned(t *testing.T) {
 	t.Run("with the first change", func(t *testing.T) {
 		for range 200 {
-			var c *control.Controller // which the callback reads: the race detector looks on
+			var c *control.Controller // the callback reads it, so the race detector finds a call before New returns
 			var calls list
 			var err error
 			c, err = control.New(registry.New(), control.OnChange(func(change control.Change) {
@@ -528,7 +528,7 @@ func TestRefusedNewLeavesTheRegistryFree(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-// TestOfManyControllersAtOnceOneIsMade has them made and closed at once.
+// TestOfManyControllersAtOnceOneIsMade makes and closes controllers concurrently.
 func TestOfManyControllersAtOnceOneIsMade(t *testing.T) {
 	r := registry.New()
 	var gate spangate.Gate

@@ -18,7 +18,7 @@ import (
 // those of [wire.State].
 type State = wire.State
 
-// view is what there is to show of one generation. It is immutable.
+// view holds one generation: what State and the endpoint show is made from it. It is immutable.
 type view struct {
 	state   registry.State
 	wanted  wanted
@@ -26,9 +26,9 @@ type view struct {
 	changes []Change // the newest first
 }
 
-// State returns a snapshot, all of it of one generation. It waits for no lock, and belongs to
-// the caller. Its Writable is for an endpoint to say, and false here. That of a nil or zero
-// Controller is empty.
+// State returns a snapshot of one generation, which the caller may keep and change. It does not
+// wait for changes. Its Writable is always false: only an endpoint sets it. The State of a nil
+// or zero Controller is empty.
 //
 // It costs time in proportion to the groups, the leases, and what the leases select.
 func (c *Controller) State() State {
@@ -53,8 +53,8 @@ func (c *Controller) roots(v *view) []string {
 	return minus(v.state.Select(c.options.roots), v.enabled)
 }
 
-// show returns the state that v is of, without what moves from one generation to the next:
-// Now, and the Left of each lease.
+// show returns the state of v, without what changes within a generation: Now, and the Left of
+// each lease.
 func (c *Controller) show(v *view, roots []string) State {
 	sel := newSelector(v)
 	s := State{
@@ -86,7 +86,7 @@ func (c *Controller) show(v *view, roots []string) State {
 // selection is what a spec selects.
 type selection struct{ groups, pending []string }
 
-// selector says what the specs of a view select, each resolved once.
+// selector resolves the specs of a view, each once.
 type selector struct {
 	v                       *view
 	baseline, deny, ceiling selection
@@ -201,12 +201,12 @@ func (sel *selector) lease(l *lease) wire.Lease {
 	return shownAs
 }
 
-// left returns how long l still has, as it is shown.
+// left returns how long l still has, rounded as it is shown.
 func (l *lease) left(now time.Time) time.Duration {
 	return max(0, l.end.Sub(now)).Round(time.Millisecond)
 }
 
-// shown returns a time as it travels.
+// shown returns a time as answers have it: in UTC, in milliseconds.
 func shown(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // contains reports whether name is one of names, which are sorted.

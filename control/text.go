@@ -15,8 +15,8 @@ import (
 // a comma was meant. The [*Error] names the entry, the byte, and what was probably meant.
 var ErrSpec = errors.New("bad spec")
 
-// checkText returns an error if spec is longer than any that is read, or has an entry that
-// can't be a name. It is the rule for every spec that may have pending names.
+// checkText returns an error if the spec in text is longer than any that is read, or has an
+// entry that can't be a name. It is the rule for every spec that may have pending names.
 func checkText(text string) error {
 	if err := checkLength(text); err != nil {
 		return err
@@ -27,7 +27,7 @@ func checkText(text string) error {
 	return nil
 }
 
-// specProblem returns why an entry of text can't be a name, as an [ErrSpec].
+// specProblem returns an [ErrSpec] that says why an entry of text can't be a name, or nil.
 func specProblem(text string) error {
 	if err := spec.CheckText(text); err != nil {
 		return because(ErrSpec, "%w", err)

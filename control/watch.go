@@ -25,12 +25,13 @@ type WatchOption func(*watchOptions)
 
 type watchOptions struct{ interval, patience time.Duration }
 
-// Interval has the file looked at every d, which is more than 0, instead of once a second.
+// Interval sets the time between two looks at the file, which is one second without it. It must
+// be more than 0.
 func Interval(d time.Duration) WatchOption { return func(o *watchOptions) { o.interval = d } }
 
 // FileWatch is a file whose content is the baseline of a [Controller]. Get one from
-// [Controller.WatchFile]. Its methods may be called from any goroutine, callbacks included;
-// those of the zero value and of nil do nothing.
+// [Controller.WatchFile]. Its methods may be called from any goroutine, and by callbacks. On nil
+// or the zero value, Reload returns [ErrClosed] and Close does nothing.
 type FileWatch struct {
 	c       *Controller
 	path    string
@@ -40,13 +41,13 @@ type FileWatch struct {
 	stopped chan struct{}
 	stop    sync.Once
 
-	// The rest belongs to WatchFile, and then to run.
+	// WatchFile uses the fields below until it starts run, and then only run does.
 
-	reads   chan content // of the read that is under way
-	reading bool         // one is
+	reads   chan content // gets the result of each read
+	reading bool         // a read is under way
 	seen    content      // by the last look
 	spec    *string      // the last one that counted, nil if none yet
-	said    string       // the problem that was last reported and is not over
+	said    string       // the problem that was reported last, or empty if it is over
 }
 
 // WatchFile makes the content of the file the baseline, as [Controller.Configure] does, now
@@ -69,8 +70,8 @@ type FileWatch struct {
 // look finds are not reported, except by WatchFile itself. To switch everything off, write
 // -all.
 //
-// The baseline's Who is "file", and its Why the path. A file that stays as it is leaves alone
-// what else has been made the baseline since.
+// The baseline's Who is "file", and its Why the path. A baseline that is set in another way
+// stays until the content of the file changes.
 //
 // WatchFile returns after the first look, and within about five seconds if the file system
 // does not answer. A file that does not count is no error. The error is an [*Error] for
@@ -115,14 +116,14 @@ func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, er
 	return w, nil
 }
 
-// Reload looks at the file now, rather than at the next interval, and returns nil if its spec
-// is in force, or waits for a second look that finds the same because the file does not end
-// in a line end. (A second Reload is such a look.)
+// Reload looks at the file now, rather than at the next interval. It returns nil if the spec of
+// the file counts, or will count when a second look finds the same, because the file does not
+// end in a line end. (A second Reload is such a look.)
 //
 // Otherwise nothing has changed, and the error is an [*Error]: for [ErrFile] if the file does
-// not count, for [ErrClosed] if the watch or the controller is closed. One for ErrFile is one
-// for [ErrSpec] too if the file has text that can't be a name, and for the operating system's
-// error, such as [fs.ErrNotExist], if the file can't be read. Reload waits for at most five
+// not count, for [ErrClosed] if the watch or the controller is closed. An error for ErrFile is
+// also one for [ErrSpec] if the file has text that can't be a name, or for the operating
+// system's error, such as [fs.ErrNotExist], if the file can't be read. Reload waits at most five
 // seconds for a file system that does not answer.
 func (w *FileWatch) Reload() error {
 	if w == nil || w.c == nil {
@@ -166,7 +167,7 @@ func (w *FileWatch) Close() error {
 	return nil
 }
 
-// permit returns an error if the file no longer counts.
+// permit returns an error if the watch or the controller is closed.
 func (w *FileWatch) permit() error {
 	select {
 	case <-w.stopped:
@@ -226,11 +227,11 @@ func (w *FileWatch) look() error {
 	return nil
 }
 
-// errLate is a file system that does not answer, as one of the network may do.
+// errLate is a file system that does not answer, as may happen over a network.
 var errLate = errors.New("the file system does not answer")
 
-// read returns what is in the file now, or errLate if it can't say for a while. The read may
-// hang for as long as it likes: there is one at a time.
+// read returns what is in the file now, or errLate if the file system does not answer within
+// patience. The goroutine that reads goes on waiting then; no other is started before it ends.
 func (w *FileWatch) read() content {
 	late := time.NewTimer(w.options.patience)
 	defer late.Stop()
@@ -243,7 +244,7 @@ func (w *FileWatch) read() content {
 		select {
 		case c := <-w.reads:
 			w.reading = false
-			if fresh { // and not of an earlier look that gave up
+			if fresh { // otherwise it is the read of an earlier look that gave up
 				return c
 			}
 		case <-late.C:
@@ -256,7 +257,7 @@ func (w *FileWatch) read() content {
 	}
 }
 
-// shownPath returns the path as a reason, which is short and stands on a line.
+// shownPath returns the path as a reason, which must be short and one line.
 func (w *FileWatch) shownPath() string {
 	if len(w.path) <= MaxWhyLen && line(w.path) {
 		return w.path

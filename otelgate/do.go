@@ -19,9 +19,9 @@ import (
 // nemo-lens leaves such a span without a status.) If fn panics or calls [runtime.Goexit], the
 // status becomes Error, the span ends, and the panic goes on; the SDK records what it was.
 //
-// fn is handed the span rather than left to fetch it from the context, where it would find
-// an ancestor while the site is off: Do then hands its context on as it was, like a
-// transparent site ([Rule.Transparent]), and the span is inert.
+// fn gets the span as an argument and must not take it from the context: while the site is off,
+// Do leaves the context unchanged, like a transparent site ([Rule.Transparent]), so the span in
+// it is an ancestor's. The argument is an inert span then.
 //
 // A nil tracer or fn is an error, and nothing runs.
 func Do(ctx context.Context, tracer trace.Tracer, name string, fn func(context.Context, trace.Span) error, opts ...trace.SpanStartOption) error {

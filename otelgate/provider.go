@@ -26,19 +26,21 @@ var (
 	ErrPlaceholder = errors.New("the base is OpenTelemetry's global placeholder")
 	// ErrNilGate is a gate that is nil.
 	ErrNilGate = errors.New("nil gate")
-	// ErrInvalidRule is a rule that can't be meant.
+	// ErrInvalidRule is a rule with a field that is not valid, as [Rule] says, or with a group
+	// that the catalog of [Names] does not have.
 	ErrInvalidRule = errors.New("invalid rule")
-	// ErrInvalidOption is another option with an argument that it can't have.
+	// ErrInvalidOption is an option that is not a rule, with an argument that it can't have.
 	ErrInvalidOption = errors.New("invalid option")
 )
 
 // TracerProvider is a [trace.TracerProvider] whose spans stand behind a gate. Make one with
-// [NewTracerProvider]; the zero value starts no spans. It may be used by any number of
+// [NewTracerProvider]; the zero value and nil start no spans. It may be used by any number of
 // goroutines and must not be copied.
 //
 // Group, Transparent and WithGate return views: providers of the same base and rules that
-// differ in one respect. A span of a view answers TracerProvider with the provider that the
-// view is of, since what is found through a span need not be of the view's group.
+// differ in one respect. The TracerProvider of a view's span is the provider that the view was
+// made from, since the spans of code that finds its provider through a span need not be of the
+// view's group.
 type TracerProvider struct {
 	embedded.TracerProvider
 
@@ -49,7 +51,7 @@ type TracerProvider struct {
 	group       *spangate.Mask // of every scope, in place of the rules; nil: the rules decide
 	transparent bool           // whatever the rules say
 
-	// origin is that of the provider that this one is a view of, or its own.
+	// origin is shared with the views of the provider.
 	origin *origin
 	// none is the inert span of a site that is off under no span.
 	none inert
@@ -71,10 +73,9 @@ var _ trace.TracerProvider = (*TracerProvider)(nil)
 // decides; a span without a rule passes through ungated.
 //
 // It fails, with [ErrNilProvider], [ErrPlaceholder], [ErrNilGate], [ErrInvalidRule] or
-// [ErrInvalidOption], on a base or gate that is nil, on an option that can't be meant, and on
-// the placeholder that otel.GetTracerProvider returns until a provider is installed: once
-// this one were installed, the placeholder would delegate to it and it to the placeholder,
-// for ever.
+// [ErrInvalidOption], on a base or gate that is nil, on an invalid option, and on the
+// placeholder that otel.GetTracerProvider returns until a provider is installed: once this one
+// were installed, the placeholder would delegate to it and it to the placeholder, for ever.
 func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, opts ...Option) (*TracerProvider, error) {
 	if isNil(base) {
 		return nil, fmt.Errorf("otelgate: %w (%T); pass the SDK's provider", ErrNilProvider, base)
@@ -213,18 +214,18 @@ func (p *TracerProvider) Group(g spangate.Mask) *TracerProvider {
 	return view
 }
 
-// Transparent returns a view of p whose sites hand their context on as it was while they are
-// off: for code that keeps what [Rule.Transparent] asks. Don't hand the view to a library.
+// Transparent returns a view of p whose sites leave the context unchanged while they are off,
+// for code that does as [Rule.Transparent] demands. Don't give the view to a library.
 func (p *TracerProvider) Transparent() *TracerProvider {
 	view := p.view()
 	view.transparent = true
 	return view
 }
 
-// WithGate returns a view of p over another namespace's gate, which then decides wherever p's
-// own gate would: in rules that name no gate, and in views made by Group. What is found
-// through a span of the view is decided by p's own gate and rules again, whose groups are of
-// p's namespace. A nil gate changes nothing.
+// WithGate returns a view of p over another namespace's gate, which decides wherever p's own
+// gate would: for rules without a gate, and for views that the view's Group returns. Code that
+// finds its provider through a span of the view gets p, with p's own gate: the groups of p's
+// rules are of p's namespace. A nil gate changes nothing.
 func (p *TracerProvider) WithGate(gate *spangate.Gate) *TracerProvider {
 	view := p.view()
 	view.gate = cmp.Or(gate, view.gate)

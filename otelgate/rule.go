@@ -31,10 +31,10 @@ type Rule struct {
 	// Group is the group of the gate's namespace that the spans belong to. If it holds
 	// several, the spans are on while any of them is. It must not be empty.
 	Group spangate.Mask
-	// Transparent makes sites that are off hand their context on as it was, so that what
-	// inner code writes to [trace.SpanFromContext] lands on the nearest span that is on.
-	// It is for code that ends the span that Start returned, and never one that it takes
-	// from a context: that one would be the caller's.
+	// Transparent makes sites that are off leave the context unchanged, so that what inner
+	// code writes to [trace.SpanFromContext] lands on the nearest span that is on. It is
+	// only for code that ends the span that Start returned, and never one that it takes from
+	// a context: that one would be the caller's.
 	Transparent bool
 }
 
@@ -75,9 +75,9 @@ type optionFunc func(*config)
 
 func (f optionFunc) apply(c *config) { f(c) }
 
-// Names says that c names the bits of the provider's gate. A rule for that gate with a bit
-// that c does not name is then refused: nothing could ever turn it on. Rules with a gate of
-// their own are not looked at.
+// Names gives the catalog of the provider's gate, so that [NewTracerProvider] refuses a rule of
+// that gate with a bit that c does not have: no spec could turn it on. Rules of other gates are
+// not checked. A nil c is [ErrInvalidOption].
 func Names(c *spangate.Catalog) Option {
 	return optionFunc(func(o *config) {
 		if c == nil {
@@ -87,7 +87,7 @@ func Names(c *spangate.Catalog) Option {
 	})
 }
 
-// validate returns an error that says how to mend the options, if they can't be meant.
+// validate returns an error if an option is not valid.
 func (c *config) validate(gate *spangate.Gate) error {
 	if c.err != nil {
 		return fmt.Errorf("otelgate: %w: %w", ErrInvalidOption, c.err)

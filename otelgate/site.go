@@ -31,10 +31,10 @@ func (s *site) markRoot() {
 // rootGroups are the groups of one gate whose sites were reached with nothing above them.
 type rootGroups struct{ word atomic.Uint64 }
 
-// sites says which site a span of one scope is started at.
+// sites has the sites of one scope.
 type sites struct {
-	special []special // by name or kind; the first that matches decides
-	rest    site      // decides if none does
+	special []special // of spans by name or kind; the first that matches decides
+	rest    site      // of all other spans
 }
 
 // special is the site of spans that have a name, a kind, or both.
@@ -62,8 +62,8 @@ func (s *sites) site(name string, opts []trace.SpanStartOption) *site {
 	return s.find(name, opts)
 }
 
-// find is site where there are special ones. The kind is looked for only if a rule for it is
-// reached.
+// find is site for sites with special ones. It evaluates the options only if the name matches a
+// special site that has a kind.
 func (s *sites) find(name string, opts []trace.SpanStartOption) *site {
 	kind := trace.SpanKindUnspecified
 	for i := range s.special {

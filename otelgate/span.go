@@ -53,7 +53,7 @@ type started struct {
 	inertCtx atomic.Pointer[context.Context]
 }
 
-// beneath returns what a site that is off hands back where the current span of ctx is s.
+// beneath returns what the Start of a site that is off returns if the current span of ctx is s.
 func (s *started) beneath(ctx context.Context, transparent bool) (context.Context, trace.Span) {
 	if transparent {
 		return ctx, &s.inert
@@ -77,8 +77,8 @@ type inert struct {
 	of trace.Span // the span above
 }
 
-// origin is what all inert spans of a provider share: the methods of a no-op span, those that
-// OpenTelemetry may add to the interface included, and the provider.
+// origin is what all inert spans of a provider share: the provider, and the methods of a no-op
+// span, including methods that OpenTelemetry adds to the interface later.
 type origin struct {
 	noop.Span
 	provider *TracerProvider
@@ -101,7 +101,7 @@ func (o *origin) rootsOf(gate *spangate.Gate) *rootGroups {
 
 var _ trace.Span = (*inert)(nil)
 
-// noSpan is what an inert span under no span is of.
+// noSpan is the of of an inert span that has no span above it.
 var noSpan trace.Span = noop.Span{}
 
 // SpanContext returns that of the span above.
@@ -110,9 +110,9 @@ func (s *inert) SpanContext() trace.SpanContext { return s.of.SpanContext() }
 // TracerProvider returns the gated provider.
 func (s *inert) TracerProvider() trace.TracerProvider { return s.provider }
 
-// inertContext is a context whose current span is inert. It is used above spans that are not
-// gated, where it makes inert span and context one allocation; beneath a gated span the
-// context is OpenTelemetry's own, which Value looks through faster.
+// inertContext is a context whose current span is inert. It is used beneath spans that are not
+// gated, where it makes inert span and context one allocation. Beneath a gated span the context
+// is OpenTelemetry's own, in which Value is faster.
 type inertContext struct {
 	context.Context
 	inert inert
@@ -126,8 +126,8 @@ func (c *inertContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// underlying returns the span that the base is to see where a context holds span: the base's
-// own behind a gated or an inert one, however many gated providers are stacked.
+// underlying returns the span that the base must see if a context holds span: for a gated or
+// inert span the base's own, through any number of gated providers over each other.
 func underlying(span trace.Span) trace.Span {
 	for steps := 0; ; steps++ {
 		switch s := span.(type) {

@@ -17,8 +17,7 @@ type gatedTracer struct {
 	base   trace.Tracer
 	origin *origin
 	sites
-	// transparent is the same tracer with sites that hand their context on as it was while
-	// they are off, for Do.
+	// transparent is the same tracer with every site transparent, for Do.
 	transparent *gatedTracer
 }
 
@@ -69,8 +68,8 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 	return span.ctx, span
 }
 
-// wrapOther returns a span that is not the SDK's, as the base started and returned it together
-// with ctx, as a gated span.
+// wrapOther returns what Start returns for a base span that is not the SDK's. base and ctx are
+// what the base's Start returned.
 func (t *gatedTracer) wrapOther(ctx context.Context, base trace.Span) (context.Context, trace.Span) {
 	span := &otherSpan{base, started{inert: inert{origin: t.origin}, base: ctx}}
 	span.ctx = trace.ContextWithSpan(ctx, span)
@@ -78,9 +77,9 @@ func (t *gatedTracer) wrapOther(ctx context.Context, base trace.Span) (context.C
 	return span.ctx, span
 }
 
-// Enabled reports whether a span that the tracer starts now may be on. If it returns false,
-// every span would be inert, whatever its name and kind. It is OpenTelemetry's
-// Tracer.Enabled. A nil ctx counts as [context.Background].
+// Enabled reports whether a span of some name and kind that is started now could be on. It is
+// false if every span would be inert, or if the base's tracer has Enabled and that is false. It
+// is OpenTelemetry's Tracer.Enabled. A nil ctx counts as [context.Background].
 func (t *gatedTracer) Enabled(ctx context.Context) bool {
 	if !t.anyOn() {
 		return false
@@ -97,9 +96,9 @@ func (t *gatedTracer) Enabled(ctx context.Context) bool {
 	return base.Enabled(t.shown(ctx, ctx.Value(spanKey)))
 }
 
-// shown returns ctx, whose current span is above, as the base is to see it: with its own span
-// in place of a gated or an inert one. The SDK counts a span's children, and samplers and span
-// processors look at its parent, where that is of the SDK's own type.
+// shown returns ctx, whose current span is above, with the base's own span in place of a gated
+// or inert one. The base needs that: the SDK counts the children of a span, and samplers and
+// span processors look at the parent, only if it is of the SDK's own type.
 func (t *gatedTracer) shown(ctx context.Context, above any) context.Context {
 	switch s := above.(type) {
 	case *sdkSpan:
@@ -115,8 +114,8 @@ func (t *gatedTracer) shown(ctx context.Context, above any) context.Context {
 	return ctx
 }
 
-// off returns what a site that is off hands back where the current span of ctx is above.
-// Transparent sites hand ctx on as it was, unless what is beneath them would not find a gated
+// off returns what the Start of a site that is off returns if the current span of ctx is above.
+// A transparent site leaves ctx unchanged, unless code beneath it would not find a gated
 // provider there.
 func (t *gatedTracer) off(ctx context.Context, above any, opts []trace.SpanStartOption, s *site) (context.Context, trace.Span) {
 	if len(opts) > 0 {
@@ -142,8 +141,8 @@ func (t *gatedTracer) off(ctx context.Context, above any, opts []trace.SpanStart
 	return t.offForeign(ctx, s)
 }
 
-// offForeign is off where the current span is not one of t's provider, or is a span context
-// without a span.
+// offForeign is off for a current span that is not one of t's provider, or that is a span
+// context without a span.
 func (t *gatedTracer) offForeign(ctx context.Context, s *site) (context.Context, trace.Span) {
 	above := underlying(trace.SpanFromContext(ctx))
 	sc := above.SpanContext()
@@ -158,20 +157,20 @@ func (t *gatedTracer) offForeign(ctx context.Context, s *site) (context.Context,
 	return c, &c.inert
 }
 
-// detach returns what a site that is off and was to start a new trace hands back: what is
-// beneath it must not join the trace above.
+// detach returns what the Start of a site that is off returns if the caller gave WithNewRoot:
+// what is beneath the site must not join the trace above.
 func (t *gatedTracer) detach(ctx context.Context, above any) (context.Context, trace.Span) {
 	none := &t.origin.provider.none
-	// Not just if above is valid: the SDK joins a span context that has a trace ID only.
+	// Also if above is not valid: the SDK joins a span context that has nothing but a trace ID.
 	if above != nil && above != any(none) {
 		ctx = trace.ContextWithSpan(ctx, none)
 	}
 	return ctx, none
 }
 
-// startConfig returns what the options say of a span's kind and root. Options that can say
-// nothing of these are left out, since evaluating attributes allocates: they are options of an
-// event as well, as timestamps and stack traces are.
+// startConfig returns a config with the span's kind and whether it is a new root. It skips the
+// options that are also options of an event (attributes, timestamps, stack traces): they set
+// neither, and evaluating attributes allocates.
 func startConfig(opts []trace.SpanStartOption) trace.SpanConfig {
 	var buf [4]trace.SpanStartOption
 	asked := buf[:0]

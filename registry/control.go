@@ -5,12 +5,12 @@ package registry
 // The operations that change a registry: the Op of a [Change] and of an [Error].
 const (
 	OpRegister   = "register"   // a namespace was added
-	OpReplace    = "replace"    // a namespace took the place of itself, with Override
+	OpReplace    = "replace"    // a namespace was replaced, with Override
 	OpUnregister = "unregister" // a namespace was removed
 	OpSetSpec    = "set spec"   // SetSpec
 	OpPin        = "pin"        // Pin
 	OpUpdate     = "update"     // an Update of the Control
-	OpControl    = "control"    // Control: changes nothing, so of an Error alone
+	OpControl    = "control"    // Control; only in an Error, since it changes nothing
 )
 
 // Change is one change of a [Registry]. It is a value and may be copied.
@@ -22,8 +22,8 @@ type Change struct {
 	// Namespace is the one that was registered, replaced or unregistered. It is empty for
 	// other operations.
 	Namespace string
-	// Cause is what the function that [Control.Update] called returned with the plan. It is
-	// nil for other operations.
+	// Cause is the cause that the function given to [Control.Update] returned. It is nil for
+	// other operations.
 	Cause any
 
 	last bool // the Control is released with the change
@@ -38,8 +38,8 @@ type Control struct {
 	post func(report func())
 }
 
-// Control gives out the right to set r's plan, which one caller at a time can have. It
-// changes nothing by itself.
+// Control returns the right to set r's plan. r has at most one Control at a time. The call
+// itself changes nothing.
 //
 // see is called for every change that r makes until the Control is released, in the order of
 // the changes, by the goroutine that makes the change. The gates and [Registry.State] show
@@ -69,18 +69,18 @@ func (r *Registry) Control(see func(Change), post func(report func())) (*Control
 	return r.control, nil
 }
 
-// Update puts the plan that next returns in place of the spec or plan in force. The plan is
-// kept as a spec is, and resolved again whenever a namespace comes or goes, until the next
-// Update, SetSpec or Pin. While a pin is in force it stays in force: the update is a change
-// like any other, with a generation of its own, and turns nothing on or off.
+// Update replaces the spec or plan in force with the plan that next returns. The plan is kept as
+// a spec is, and resolved again whenever a namespace comes or goes, until the next Update,
+// SetSpec or Pin. While a pin is in force, Update still makes a change, with a generation of its
+// own, but the pin stays in force and the plan is dropped.
 //
-// next is called with the state that the plan will follow on; no other change comes between
-// the two. It runs with the registry's lock held, so it may read the registry, must not change
-// it, and must return soon. The cause that it returns is handed on in the [Change]. If it
-// returns an error or panics, so does Update, and nothing is changed.
+// next is called with the state before the change; no other change comes in between. It runs
+// with the registry's lock held, so it may read the registry, must not change it, and must
+// return soon. The cause that it returns is the Cause of the [Change]. If it returns an error or
+// panics, so does Update, and nothing is changed.
 //
 // Update costs time in proportion to the specs of the plan. The error is next's, or an
-// [*Error] for [ErrReleased].
+// [*Error] for [ErrReleased], or for [ErrNilFunc] if next is nil.
 func (c *Control) Update(next func(now State) (p Plan, cause any, err error)) error {
 	return c.update(next, false)
 }

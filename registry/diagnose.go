@@ -31,8 +31,8 @@ const maxQueued = 1024
 
 func (r *reports) newIntent() { r.ofIntent = said{} }
 
-// say queues a record unless one of the same message and key has been queued before. attrs
-// runs when no lock is held, so what costs time belongs there.
+// say queues a record unless one of the same message and key has been queued before. attrs is
+// called when the record is logged, with no lock held, so slow work belongs there.
 func (r *reports) say(before *said, message string, attrs func() []slog.Attr, key ...[]string) {
 	if len(r.queue) >= maxQueued {
 		r.dropped++
@@ -52,8 +52,8 @@ func warning(message string, attrs func() []slog.Attr) func(*slog.Logger) {
 	}
 }
 
-// take removes the first record from the queue. Records that were dropped are reported before
-// those that were not.
+// take removes the first record from the queue and returns it. If records were dropped, the
+// report of that comes first.
 func (r *reports) take() (next func(*slog.Logger), ok bool) {
 	if n := r.dropped; n > 0 {
 		r.dropped = 0
@@ -175,7 +175,7 @@ func (v *vocabulary) explain(key string, names, candidates []string) []slog.Attr
 		slog.Any("namespaces", some(v.namespaces())), slog.Any("presets", some(v.presetNames())), slog.Any("groups", some(v.names))))
 }
 
-// hand hands the queued records to post, if it is not nil. The lock is held.
+// hand passes the queued records to post, if it is not nil. The caller holds the lock.
 func (r *Registry) hand(post func(report func())) {
 	if post == nil {
 		return

@@ -46,10 +46,10 @@
 // [Registry.Pin] turns exactly the given groups on, and holds against everything but the next
 // SetSpec or Pin.
 //
-// [Registry.Control] gives package control, or another controller, the right to set a [Plan]:
-// a baseline with what leases add to it and quiet of it, under limits, resolved as one so that
-// no word is published in between. A registry has one controller at a time. [Registry.State]
-// is one generation of the registry, for several questions.
+// [Registry.Control] gives package control, or another controller, the right to set a [Plan]: a
+// baseline, what leases quiet and add, and limits. A plan is resolved as a whole, so no gate
+// ever has the word of a part of it. A registry has one controller at a time. [Registry.State]
+// returns one generation of the registry, so that the results of several reads belong together.
 //
 // # Gates
 //

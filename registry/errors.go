@@ -39,7 +39,7 @@ var (
 	ErrGateElsewhere = fmt.Errorf("%w by another registry", ErrGateTaken)
 	// ErrControlled is a second [Control] of one registry.
 	ErrControlled = errors.New("registry has a controller")
-	// ErrReleased is the use of a [Control] that has been released, or of a nil or zero one.
+	// ErrReleased is a call of a [Control] that has been released, or is nil or zero.
 	ErrReleased = errors.New("released")
 	// ErrNilFunc is a nil function where there must be one.
 	ErrNilFunc = errors.New("nil function")

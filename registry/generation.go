@@ -24,7 +24,7 @@ func (g *generation) next(v *vocabulary, in intent) *generation {
 	return &generation{number: g.number + 1, vocabulary: v, intent: in, enabled: set, pending: pending}
 }
 
-// load returns the current generation, which of a nil registry is the initial one.
+// load returns the current generation; for a nil registry, the initial one.
 func (r *Registry) load() *generation {
 	if r != nil {
 		if g := r.current.Load(); g != nil {

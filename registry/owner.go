@@ -9,9 +9,9 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// gates says which registry each registered gate of the process belongs to, so that no two
-// registries write to one gate. A field of the gate would say the same, and take room on the
-// line that every site reads.
+// gates holds the registry of each registered gate of the process, so that no two registries
+// write to one gate. It is not a field of the gate, which would take room on the cache line that
+// every site reads.
 var gates owners
 
 // owners maps gates to the registries that they are registered with. It keeps neither alive:
@@ -20,7 +20,7 @@ var gates owners
 type owners struct {
 	mu    sync.Mutex
 	owner map[weak.Pointer[spangate.Gate]]weak.Pointer[Registry]
-	limit int // how many entries there may be before those of collected registries are removed
+	limit int // the number of entries at which claim calls sweep
 }
 
 // claim makes r the owner of g, unless another registry is, and reports whether r is.
@@ -45,8 +45,9 @@ func (o *owners) release(g *spangate.Gate) {
 	delete(o.owner, weak.Make(g))
 }
 
-// sweep removes the entries of registries that have been collected. Their number is at most
-// that of the others, or minOwners, so that a claim costs constant time on average.
+// sweep removes the entries of registries that have been collected. It runs again when the
+// number of entries has doubled, and is at least minOwners, so that a claim costs constant time
+// on average.
 func (o *owners) sweep() {
 	const minOwners = 64
 	if o.owner == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// Plan is a set of groups that several parties ask for:
+// Plan says which groups are on, from a baseline, leases and limits:
 //
 //	((Baseline − Quiet) ∪ Specs) − Deny, under Ceiling
 //

@@ -17,8 +17,8 @@ import (
 //
 // The zero value is ready to use: no namespace is registered, everything is off, and it logs
 // as one from [New] without options does. A Registry must not be copied after first use; go
-// vet reports a copy. Of a nil Registry, the methods that read answer as the zero value does,
-// SetSpec has no effect, and the other methods that change return [ErrNilRegistry].
+// vet reports a copy. On a nil Registry, the methods that read return what they return for the
+// zero value, SetSpec has no effect, and the other methods that change return [ErrNilRegistry].
 //
 // Every method may be called from any goroutine, and by a logger that the registry is calling.
 // Reads never wait, and answer from one generation of the registry: a state in which a whole
@@ -44,9 +44,9 @@ type Option func(*Registry)
 // [slog.Default] is at the time.
 //
 // A record is logged by the goroutine that made the change, before the change returns and with
-// no lock held. While one goroutine is logging, others leave it their records: it logs them in
-// order, up to 1024 that wait; records beyond those are dropped, counted and reported. A
-// registry that has a [Control] leaves its records to that.
+// no lock held. While one goroutine is logging, others queue their records for it, and it logs
+// them in order. Up to 1024 records wait; more are dropped, and their number is logged. While
+// the registry has a [Control] with a post function, its records go there instead.
 func Logger(l *slog.Logger) Option { return func(r *Registry) { r.logger = l } }
 
 // New returns a registry in which no namespace is registered and everything is off.
@@ -71,8 +71,8 @@ func Default() *Registry { return &process }
 // registry sets g's word; a word stored by other code lasts until the next change.
 //
 // A gate belongs to one namespace of one registry, until the namespace is unregistered or
-// replaced. When a registry is no longer reachable, its gates are free once the garbage
-// collector has found that; a program that goes on using a gate should unregister it first.
+// replaced. The gates of a registry that is no longer reachable are free once the garbage
+// collector has collected it; a program that goes on using a gate should unregister it first.
 //
 // The error is an [*Error] for [ErrNilRegistry], [ErrNilCatalog], [ErrNilGate],
 // [ErrEmptyNamespace] (c is the zero Catalog), [ErrNamespaceTaken] (unless [Override] is

@@ -11,7 +11,7 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// State is one generation of a [Registry], so that answers to several questions belong
+// State is one generation of a [Registry], so that the results of several reads belong
 // together. Get one from [Registry.State].
 //
 // The zero value is the state of an unused registry. A State is an immutable value; it may be
@@ -126,8 +126,9 @@ func (s State) GroupMembers() map[string][]Member {
 	return members
 }
 
-// Select returns the groups, sorted, whose bits of returns for the gate of their namespace. of
-// is called once for each namespace, and never with a nil gate. A nil of selects nothing.
+// Select calls of once with the gate of each namespace, and returns the groups of the namespace
+// whose bits are in the mask that of returns; all groups together, sorted, each once. The gate
+// is never nil. A nil of selects nothing.
 func (s State) Select(of func(g *spangate.Gate) spangate.Mask) []string {
 	names := []string{}
 	if of == nil {
@@ -157,7 +158,7 @@ func (s State) PresetMembers() map[string][]Member {
 	return members
 }
 
-// The methods of a Registry that read are those of its current state.
+// The methods below read the current state of the registry.
 
 // Resolve is [State.Resolve].
 func (r *Registry) Resolve(spec string) (enabled, pending []string) { return r.State().Resolve(spec) }

@@ -13,8 +13,8 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// vocabulary holds the groups and presets of the registered namespaces, and the index of
-// their names that its sets are sets over. It is immutable.
+// vocabulary holds the groups and presets of the registered namespaces, and the index that gives
+// each group its bit in a set. It is immutable.
 //
 // A new vocabulary, with a new index, is made whenever a namespace comes or goes. An index
 // that only grew would save that little work, and would never drop a name.

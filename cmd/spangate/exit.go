@@ -93,7 +93,7 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// needsCredentials reports whether a request with other credentials might get another status.
+// needsCredentials reports whether status may be another one for other credentials.
 func needsCredentials(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired
 }

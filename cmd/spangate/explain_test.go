@@ -71,8 +71,8 @@ func TestPythonSplitsAndGoDoesNot(t *testing.T) {
 	}
 }
 
-// Nothing that is in a rollout's trace is above the driver's client span, and of what is in
-// the agent nothing is above its server span.
+// In a rollout's trace no span is above the driver's client span, and in the agent none is above
+// its server span.
 func TestRootIsTheTopmostSpanThatIsOn(t *testing.T) {
 	c := &catalog{spangate.Gym}
 	for m := spangate.Mask(0); m <= spangate.PresetAll; m++ {

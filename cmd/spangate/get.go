@@ -109,15 +109,15 @@ func drawState(s *screen, client *endpoint.Client, state *endpoint.State) {
 	}
 }
 
-// pinned is the row of a state in which nothing that the command changes has an effect.
+// pinned is the row for a state that the program has pinned.
 var pinned = []string{"pinned", amber.Render("the program has pinned what is on; baseline, leases and limits have no effect")}
 
-// rootless says which groups that are off leave what is on with nothing above it.
+// rootless says which groups that begin traces are off while others are on, or returns "".
 func rootless(state *endpoint.State) string {
 	if len(state.Roots) == 0 || len(state.Enabled) == 0 {
 		return ""
 	}
-	return amber.Render(shownList(state.Roots, "")) + "; spans beneath begin a trace each, or none"
+	return amber.Render(shownList(state.Roots, "")) + "; spans beneath begin a trace each, or are not started"
 }
 
 // because says what has a group on, and what keeps it off.
@@ -140,7 +140,7 @@ func because(g wire.Group, owners map[string]string) string {
 	return strings.Join(parts, "; ")
 }
 
-// leasesOf names the leases with these ids by their owners, of very many the first.
+// leasesOf names the leases with these ids by their owners: a few, and how many more there are.
 func leasesOf(ids []string, owners map[string]string) []string {
 	const most = 3
 	var names []string
@@ -153,8 +153,8 @@ func leasesOf(ids []string, owners map[string]string) []string {
 	return names
 }
 
-// ownersOf returns the owners of leases by id, as they are shown beside each group: of one that
-// no process grants a lease to, the beginning, since a lease may be on every group.
+// ownersOf returns the owners of leases, by id, as text for the terminal. An owner that is longer
+// than any real process allows is cut, since it is shown beside every group of its lease.
 func ownersOf(leases []wire.Lease) map[string]string {
 	const most = 128
 	owners := make(map[string]string)
@@ -202,7 +202,7 @@ func inSeconds(d time.Duration) string {
 	return (d + time.Second - 1).Truncate(time.Second).String()
 }
 
-// shownList lists texts of the process as they can be shown.
+// shownList is [list] for texts from the process, made safe for the terminal.
 func shownList(texts []string, nothing string) string {
 	shown := slices.Clone(texts)
 	for i := range shown[:min(len(shown), maxListed)] {

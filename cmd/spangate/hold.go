@@ -25,8 +25,8 @@ func newHolder(client *endpoint.Client, l *endpoint.Lease) *holder {
 	return &holder{client: client, lease: l.Lease, deadline: deadline(l.Lease)}
 }
 
-// hold stays until the lease of h ends, and ends it if ctx is cancelled or out has failed. It
-// shows on a terminal how long is left.
+// hold returns when the lease of h has ended. It ends the lease if ctx is cancelled or out has
+// failed. On a terminal it shows how long is left.
 func (p *program) hold(ctx context.Context, out *screen, h *holder) error {
 	// A terminal shows every second; for anything else it is enough to look now and then.
 	beat := interval
@@ -84,7 +84,7 @@ func (h *holder) look(ctx context.Context) (gone bool) {
 // latency is how much later than the process's own this side's deadline may be.
 const latency = time.Second
 
-// giveBack releases a lease because of err, and says in it what became of the lease.
+// giveBack releases the lease because of err, and returns err with what became of the lease.
 func (h *holder) giveBack(err error) error {
 	if failed := h.release(); failed != nil {
 		return fmt.Errorf("%w; %w", err, failed)

@@ -52,8 +52,8 @@ A lease that can't be shown, since a disk is full or a pipe is closed, is releas
 command fails; if it can't be released, its id is in the message. If standard output is
 closed, the lease is shown on standard error.`
 
-// leasing completes cmd to a command that asks for a lease. Its argument is the spec at field,
-// and does says what the lease does with it.
+// leasing returns cmd as a command that requests a lease. The command's argument goes into the
+// field of the request that field returns; does is the verb for messages, "adds" or "quiets".
 func (p *program) leasing(does string, field func(*wire.LeaseRequest) *string, cmd *cobra.Command) *cobra.Command {
 	var t target
 	var when condition
@@ -246,8 +246,8 @@ func subject(l *wire.Lease) string {
 	return caret.Short(l.Spec) + ", quiet " + caret.Short(l.Quiet)
 }
 
-// checkSelects returns an error if text selects nothing in any process, so that a lease with
-// it could do nothing. The process, which knows the names, refuses others.
+// checkSelects returns an error if text selects nothing in any process, so that a lease with it
+// could do nothing. Whether it selects something there, only the process can check.
 func checkSelects(text, does string) error {
 	selects := false
 	for e := range spec.Entries(text) {

@@ -23,7 +23,7 @@ import (
 
 func main() {
 	// With the signal ignored, a write to a pipe whose reader has gone is an error like any
-	// other: a lease that it was to show is released on the way out.
+	// other. So the command can release a lease that it could not show.
 	signal.Ignore(syscall.SIGPIPE)
 	log.SetOutput(io.Discard) // where net/http records what it does not return
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}

@@ -42,7 +42,7 @@ func report(s *screen, err error, asJSON bool) {
 	}
 }
 
-// message is err in one line.
+// message returns the text of err, in which a cancelled context is called interrupted.
 func message(err error) string {
 	return strings.TrimSpace(strings.Replace(err.Error(), context.Canceled.Error(), "interrupted", 1))
 }

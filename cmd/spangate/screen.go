@@ -89,8 +89,8 @@ func (s *screen) printf(format string, args ...any) { fmt.Fprintf(s, format, arg
 // json shows v, with an indent, as JSON.
 func (s *screen) json(v any) { s.encode(v, "  ") }
 
-// encode writes v and a newline as JSON, in which every character that does not print is
-// escaped: JSON escapes some of them alone.
+// encode writes v and a newline as JSON. It escapes every character that does not print, of
+// which encoding/json escapes only some.
 func (s *screen) encode(v any, indent string) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -117,11 +117,11 @@ func (s *screen) encode(v any, indent string) {
 
 const (
 	gap       = 2   // columns of a terminal between those of a table
-	maxColumn = 128 // how wide a column gets; in a pipe, a longer cell moves those to its right
+	maxColumn = 128 // the widest column; if nothing is wrapped, a longer cell shifts those to its right
 )
 
-// table shows rows under headers, which may be nil, each as soon as it is drawn. On a
-// terminal, cells are wrapped where the table would be wider. It stops when the context ends.
+// table shows rows under headers, which may be nil. It writes each row at once. On a terminal,
+// cells are wrapped if the table is wider than it. It stops when the context ends.
 func (s *screen) table(headers []string, rows [][]string) {
 	if headers != nil {
 		rows = slices.Concat([][]string{headers}, rows)
@@ -194,10 +194,11 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// maxListed is how many names are listed on a line; --json has all.
+// maxListed is how many names a line lists; with --json all are shown.
 const maxListed = 64
 
-// list names some things, of very many the first, or says that there is nothing.
+// list returns names as a list: at most maxListed, and how many more there are. For no names it
+// returns the text nothing.
 func list(names []string, nothing string) string {
 	if len(names) == 0 {
 		return nothing

@@ -129,7 +129,7 @@ func difference(c wire.Change) string {
 	return strings.Join(append(signed(green, "+", minus(c.New, c.Old)), signed(red, "-", minus(c.Old, c.New))...), " ")
 }
 
-// signed returns names with a sign before each, of very many the first.
+// signed returns names with sign before each: at most maxListed, and how many more there are.
 func signed(style lipgloss.Style, sign string, names []string) []string {
 	var parts []string
 	for _, name := range names[:min(len(names), maxListed)] {

@@ -18,7 +18,7 @@ import (
 // specError is a spec with names that its reader does not know: a catalog, or a process.
 type specError struct {
 	spec, reader string
-	field        string // of a request, that has the spec
+	field        string // the field of a request that the spec is in
 	unknown      []wire.UnknownName
 	valid        []string
 	mayWait      bool // names that are unknown may be kept until they are registered

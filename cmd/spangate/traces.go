@@ -34,8 +34,9 @@ type pythonTraces struct {
 	// Accepted reports whether nemo-lens accepts the spec. It rejects one with an exclusion,
 	// and then emits no spans.
 	Accepted bool `json:"accepted"`
-	// Spec is a spec of the same groups that it accepts. Split and Missing are of that. It is
-	// empty if no group is on: a blank spec is not read there, and default is on.
+	// Spec is a spec that nemo-lens accepts and that selects the same groups; Split and
+	// Missing are about it. It is empty if no group is on, since nemo-lens takes a blank spec
+	// for default.
 	Spec string `json:"spec"`
 	// Split reports whether a trace breaks in two between processes.
 	Split bool `json:"split"`
@@ -53,7 +54,7 @@ const (
 	joins = spangate.BitServer | spangate.BitHTTPClient
 )
 
-// traces returns what becomes of traces where text, which means m, is the spec.
+// traces returns what becomes of traces with the spec text, which selects m.
 func (c *catalog) traces(text string, m spangate.Mask) traces {
 	return traces{Go: c.goTraces(m), Python: c.pythonTraces(text, m)}
 }

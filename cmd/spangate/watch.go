@@ -60,7 +60,7 @@ type watcher struct {
 	asJSON     bool
 	generation string
 	seen       []string // the generations of changes, the latest maxSeen
-	quieted    string   // the groups that leases quiet, as shown last
+	quieted    string   // the groups that leases quiet, as last shown
 	trouble    string   // the error that was said last, or empty
 }
 
@@ -95,7 +95,7 @@ func (w *watcher) run(ctx context.Context) error {
 	return nil // the screen keeps its error
 }
 
-// get returns the state if it has changed, with the newest of its changes.
+// get returns the state, with at most maxChanges of its changes, or nil if it has not changed.
 func (w *watcher) get(ctx context.Context) (*endpoint.State, error) {
 	state, err := w.client.Get(ctx, w.generation)
 	if state != nil {
@@ -146,8 +146,8 @@ func (w *watcher) show(state *endpoint.State) {
 	w.quiet(state)
 }
 
-// maxChanges is how many changes of one answer are looked at, the newest: many times what a
-// process remembers.
+// maxChanges is how many changes of one answer are read, the newest: many times what a process
+// remembers.
 const maxChanges = 256
 
 // maxSeen is many times what a process remembers, for the processes that one URL may lead to.

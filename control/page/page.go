@@ -37,16 +37,16 @@ var Files = must(fs.Sub(embedded, "files"))
 
 var tmpl = must(template.New("index.html").Funcs(words).Parse(index))
 
-// Page is the page of one generation of the state. It may be written by any number of
-// goroutines at once.
+// Page is the page of one generation of the state. Get one from [New]. Any number of goroutines
+// may write it at once.
 type Page struct{ view view }
 
-// New returns the page that shows s, which must not be changed from then on.
+// New returns the page that shows s. The caller must not change what s holds afterwards.
 func New(s wire.State) *Page { return &Page{newView(s)} }
 
-// Write writes the page as it is at a time: writable says whether the endpoint has an
-// authoriser, and left what the lease of an index still has. It costs time in proportion to
-// what the page shows. It writes nothing if the page can't be made.
+// Write writes the page as it is at now. writable says whether the endpoint has an authoriser;
+// left returns how long s.Leases[lease] still has. Write costs time in proportion to what the
+// page shows. The error is w's, or the template's; in the latter case nothing is written.
 func (p *Page) Write(w io.Writer, now time.Time, writable bool, left func(lease int) time.Duration) error {
 	v := p.view
 	v.Now, v.Writable, v.left = now, writable, left

@@ -22,7 +22,7 @@ const (
 // view is a state with what the page says of it. show.js says the same in the same words.
 type view struct {
 	wire.State
-	index map[string]int // of the leases, by id
+	index map[string]int // in Leases, by id
 	left  func(lease int) time.Duration
 }
 
@@ -34,7 +34,7 @@ func newView(s wire.State) view {
 	return v
 }
 
-// Left says how long the lease of an index still has.
+// Left says how long v.Leases[lease] still has.
 func (v view) Left(lease int) string { return clock(v.left(lease)) }
 
 // Summary says it all in a line.
@@ -83,8 +83,8 @@ func (v view) Because(g wire.Group) []string {
 	return why
 }
 
-// leases says what some leases do to a group, and for how long. one stands before the owner
-// of a lease, and more before how many more there are.
+// leases says what some leases do to a group, and for how long: one text for each of the first
+// maxReasons, which begins with one, and then how many more there are, which begins with more.
 func (v view) leases(ids []string, one, more string) []string {
 	var said []string
 	for i, id := range ids {
@@ -108,8 +108,8 @@ func (v view) Does(l wire.Lease) string {
 	return l.Spec + " · quiet " + l.Quiet
 }
 
-// Limits says what no baseline and no lease goes beyond, and which groups that are off leave
-// what is on with nothing above it.
+// Limits says what limits every baseline and lease, and which groups that begin traces are off
+// while others are on.
 func (v view) Limits() string {
 	var limits []string
 	if v.Pinned {
@@ -122,7 +122,7 @@ func (v view) Limits() string {
 		limits = append(limits, "Nothing on but: "+v.Ceiling)
 	}
 	if len(v.Roots) > 0 && len(v.Enabled) > 0 {
-		limits = append(limits, "Traces begin in "+strings.Join(v.Roots, ", ")+", which is off: spans beneath begin a trace each, or none")
+		limits = append(limits, "Traces begin in "+strings.Join(v.Roots, ", ")+", which is off: spans beneath begin a trace each, or are not started")
 	}
 	return strings.Join(limits, " · ")
 }

@@ -19,9 +19,9 @@
 //	DELETE  /leases/{id}   gives the [Lease] that ended
 //
 // A request has its fields as JSON or as a form, by the same names, in at most 64 KiB. A field
-// that its route does not take is refused with 400, and the [Error] says where it belongs; so
-// is the name of any field in the query, which is not read. Any change may carry If-Match, and
-// is refused with 412 unless the state still is of that generation. Every refusal is an [Error].
+// that its route does not take is refused with 400, and the [Error] says where it belongs. The
+// query is not read: a field in it is refused too. Any change may carry If-Match, and is refused
+// with 412 unless the state still is of that generation. Every refusal is an [Error].
 //
 // # A State that is sent back
 //
@@ -64,8 +64,8 @@ type State struct {
 	// Writable reports whether the endpoint has an authoriser at all. Whether that lets a
 	// particular change through, only the change shows.
 	Writable bool `json:"writable"`
-	// Pinned reports whether the program has pinned a set in the registry: it is on, and
-	// baseline, leases and limits have no effect, until the program ends that.
+	// Pinned reports whether the program has pinned a set in the registry: that set is on,
+	// and baseline, leases and limits have no effect, until the program ends the pin.
 	Pinned bool `json:"pinned"`
 	// Deny selects the groups that stay off whatever baseline and leases say; it may be
 	// empty.
@@ -75,11 +75,12 @@ type State struct {
 	// Enabled has the groups that are on, sorted.
 	Enabled []string `json:"enabled"`
 	// Roots has the groups, sorted, that are off and begin traces, as far as the process
-	// has seen. While one is off, nothing may be above the spans that are on: they begin a
-	// trace each, or are not started. It is empty if the program does not tell.
+	// has seen. While one is off, spans that are on may have no span above them: each begins
+	// a trace of its own, or its library does not start it. Roots is empty if the program has
+	// not given control.Roots to the controller. It may change within a generation.
 	Roots []string `json:"roots"`
-	// Pending has the names in the specs of the baseline, the leases and the limits that are
-	// not registered, sorted.
+	// Pending has the names that are not registered, sorted: of the baseline, the leases, the
+	// limits, and a spec or pin that the program has set on the registry itself.
 	Pending []string `json:"pending"`
 	// Groups has every group that is registered, sorted by name.
 	Groups []Group `json:"groups"`
@@ -168,8 +169,8 @@ type Lease struct {
 	// End is when it ends by itself. It is the same in every answer until the lease is
 	// renewed.
 	End time.Time `json:"end"`
-	// Left is how long it still has, by the monotonic clock of the process: right even if
-	// the clock that [State.Now] and End were read from has been set meanwhile.
+	// Left is how long it still has, by the monotonic clock of the process. It is right even
+	// if the wall clock, which [State.Now] and End are read from, has been set meanwhile.
 	Left string `json:"left"`
 }
 
@@ -181,7 +182,8 @@ type LeaseRequest struct {
 	// that a lease adds stays on. It may be left out. A lease that neither adds nor quiets
 	// anything is refused.
 	Quiet string `json:"quiet,omitempty"`
-	// Owner is whose lease it is. If it is left out, it is the name that the authoriser gives.
+	// Owner is whose lease it is. If it is left out, the name that the authoriser gives is
+	// the owner; one of the two must be there.
 	Owner string `json:"owner,omitempty"`
 	// TTL is how long, as in 5m: more than nothing and at most [State.MaxTTL].
 	TTL string `json:"ttl"`

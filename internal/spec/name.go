@@ -47,9 +47,9 @@ func CheckText(s string) error {
 	return nil
 }
 
-// badRune returns the first character of name that breaks the rule of [CheckName] once fold
-// has lower-cased it, and where it begins, or -1 if there is none. A byte that is not UTF-8
-// is [utf8.RuneError].
+// badRune returns the first character of name that breaks the rule of [CheckName] after fold has
+// lower-cased it, and its offset; or -1 if there is none. A byte that is not UTF-8 is
+// [utf8.RuneError].
 func badRune(name string, fold func(rune) rune) (int, rune) {
 	for i, r := range name {
 		f := fold(r)

@@ -58,8 +58,8 @@ func TestOffUnderNoSpanHandsItsContextOn(t *testing.T) {
 	}
 }
 
-// optionLists has the ways to start a span that a site that is off decides differently about,
-// none of which changes its answer.
+// optionLists has lists of options that take different ways through Start. A site that is off
+// returns the same for each.
 func optionLists() iter.Seq[[]trace.SpanStartOption] {
 	return slices.Values([][]trace.SpanStartOption{
 		nil,
@@ -234,7 +234,7 @@ func TestTransparentSiteHandsItsContextOn(t *testing.T) {
 				assert.True(t, trace.SpanFromContext(ctx).IsRecording())
 			}
 		}
-		// Only where a gated provider would not be found does it put its inert span in.
+		// It puts its inert span in the context only if no gated provider would be found there.
 		for parent, ctx := range map[string]context.Context{
 			"remote":     trace.ContextWithRemoteSpanContext(t.Context(), remote(t)),
 			"bare":       trace.ContextWithSpanContext(t.Context(), remote(t).WithRemote(false)),
@@ -489,7 +489,7 @@ func TestContextOfASpanThatIsOnKeepsWhatIsInIt(t *testing.T) {
 	ctx, s := f.of(on).Start(parent, "s")
 	defer s.End()
 	assert.Equal(t, 1, ctx.Value(key{}))
-	assert.Nil(t, ctx.Value("nobody's"))
+	assert.Nil(t, ctx.Value("absent"))
 	below, stop := context.WithCancel(ctx)
 	defer stop()
 	assert.Same(t, s, trace.SpanFromContext(below))

@@ -436,7 +436,7 @@ func TestConstructorRefuses(t *testing.T) {
 		{"a kind of no meaning", sdk, gate, []otelgate.Rule{{Kind: trace.SpanKindConsumer + 1, Group: 1}}, otelgate.ErrInvalidRule, "kind 6"},
 		{"a negative kind", sdk, gate, []otelgate.Rule{{Kind: -1, Group: 1}}, otelgate.ErrInvalidRule, "kind -1"},
 		{"a star in the middle of a name", sdk, gate, []otelgate.Rule{{Name: "*x", Group: 1}}, otelgate.ErrInvalidRule, `rule 0: name "*x" has a '*' at byte 0`},
-		{"groups of nobody for HTTP", sdk, gate, otelgate.HTTPRules(1, 0), otelgate.ErrInvalidRule, "rule 1"},
+		{"no client group for HTTP", sdk, gate, otelgate.HTTPRules(1, 0), otelgate.ErrInvalidRule, "rule 1"},
 		{"no group", sdk, gate, []otelgate.Rule{{Scope: "lib"}}, otelgate.ErrInvalidRule, `scope "lib" has no group`},
 	} {
 		p, err := otelgate.NewTracerProvider(tt.base, tt.gate, otelgate.Rules(tt.rules))

@@ -24,12 +24,13 @@ var inBaseline = []string{
 // tolerance is how far a count may be from the baseline's.
 const tolerance = 0.05
 
-// spread is how far two counts of one operation may differ: where it allocates, Go's allocator
-// now and then has more to do.
+// spread is how far two counts of one operation may differ, as a fraction. They differ if the
+// operation allocates, since Go's allocator does not always do the same work.
 const spread = 0.005
 
-// ratios are budgets of one operation in terms of another. Those of sites that are off are meant
-// as ratios of times; these are set so that instructions alone keep them in reach.
+// ratios are budgets of one operation in terms of another. The budgets of sites that are off are
+// ratios of times, which benchmarks measure; the ratios of instructions here are looser, and
+// catch what would break them.
 var ratios = []struct {
 	what, of string
 	most     float64

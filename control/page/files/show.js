@@ -52,7 +52,7 @@ function limits({ pinned, deny, ceiling, roots, enabled }) {
     pinned && 'Pinned by the program: baseline, leases and limits have no effect',
     deny && `Never on: ${deny}`,
     ceiling && `Nothing on but: ${ceiling}`,
-    roots.length > 0 && enabled.length > 0 && `Traces begin in ${roots.join(', ')}, which is off: spans beneath begin a trace each, or none`,
+    roots.length > 0 && enabled.length > 0 && `Traces begin in ${roots.join(', ')}, which is off: spans beneath begin a trace each, or are not started`,
   ].filter(Boolean).join(' · ');
 }
 

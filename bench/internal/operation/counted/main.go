@@ -38,8 +38,9 @@ func run(args []string) error {
 	return nil
 }
 
-// warmUp is how often the operation is done before it is counted: what happens once is not
-// counted, and Go fills the caches of its type assertions only now and then.
+// warmUp is how often the operation is done before the count begins, so that work that is done
+// once is not counted. It is large since Go fills its caches of type assertions only now and
+// then.
 const warmUp = 20_000
 
 // counted is the function that the tool counts in, which knows it by name.

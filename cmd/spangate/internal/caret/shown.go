@@ -24,7 +24,7 @@ func Shown(text string) string {
 // maxShort is how many bytes of a text [Short] keeps.
 const maxShort = 1 << 10
 
-// Short is [Shown] of a text that has no bound: of a long one, of the beginning.
+// Short is [Shown] for a text of any length: of a long one it shows the beginning.
 func Short(text string) string {
 	if len(text) <= maxShort {
 		return Shown(text)

@@ -24,8 +24,8 @@ type tooLarge struct{ what string }
 func (e *tooLarge) Error() string { return "more than " + e.what }
 
 // bounded reads an answer and fails with a [*tooLarge] as soon as it exceeds the bounds, so
-// that no more than that is kept, decoded or drawn. It assumes JSON; of anything else it
-// counts the characters that JSON gives a meaning.
+// that no more than that is kept, decoded or drawn. It takes every answer for JSON; in other
+// text it counts the characters that mean something in JSON.
 type bounded struct {
 	r                             io.Reader
 	bytes, values, objects, depth int

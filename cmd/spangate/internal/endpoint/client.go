@@ -157,8 +157,8 @@ func (c *Client) unexpected(status int, format string, args ...any) error {
 	return &Unexpected{URL: c.URL.String(), Status: status, What: fmt.Sprintf(format, args...)}
 }
 
-// status returns the status of an answer in the words of the standard, not in those of the
-// answer.
+// status returns the status of an answer with the standard's text for it. The text in the answer
+// itself is not trusted.
 func status(resp *http.Response) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
 }

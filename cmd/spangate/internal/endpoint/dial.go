@@ -14,8 +14,8 @@ import (
 // maxHeader is the length in bytes of the longest header of an answer that is read.
 const maxHeader = 64 << 10
 
-// NewHTTP returns what a [Client] sends its requests with. It follows no redirect: one that is
-// followed would carry the token, or a change, to another place than the URL names.
+// NewHTTP returns the HTTP client for [Client]. It follows no redirect, since that would send the
+// token, or a change, to another host than the URL names.
 func NewHTTP() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxResponseHeaderBytes = maxHeader
@@ -27,7 +27,7 @@ func NewHTTP() *http.Client {
 	}
 }
 
-// hearing has the connections that d makes be of type *conn.
+// hearing returns a dial function that wraps the connections of d in a conn.
 func hearing(d interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }) func(context.Context, string, string) (net.Conn, error) {
@@ -40,9 +40,9 @@ func hearing(d interface {
 	}
 }
 
-// conn keeps the first bytes that the other side sends. net/http has many errors, most without
-// a type, for one that does not speak HTTP, and which of them comes depends on whether it
-// speaks before the request is sent; its first bytes tell in every case.
+// conn is a connection that keeps the first bytes that the server sends. They show whether the
+// server speaks HTTP. The errors of net/http don't: for a server that does not, they are of many
+// kinds, most have no type, and they depend on whether it sends anything before the request.
 type conn struct {
 	net.Conn
 	mu    sync.Mutex
@@ -59,7 +59,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// heard returns the first bytes that came, and whether HTTP may begin so.
+// heard returns the first bytes from the server, and whether an HTTP answer can begin with them.
+// A nil conn has heard nothing.
 func (c *conn) heard() (first []byte, isHTTP bool) {
 	if c == nil {
 		return nil, true

@@ -53,8 +53,8 @@ func (e *Refusal) Error() string {
 	return fmt.Sprintf("%s refuses: %s", e.URL, caret.Short(strings.TrimPrefix(e.Body.Message, "spangate/control: ")))
 }
 
-// explain returns err, with which an exchange on a connection ended, as one of the errors of
-// this package. The connection is nil if there is none.
+// explain returns the error of this package for err, the error with which an exchange ended. If
+// the context was cancelled, it returns that. on is the connection, or nil if there was none.
 func (c *Client) explain(err error, on *conn) error {
 	var (
 		wrong       *url.Error

@@ -59,7 +59,8 @@ func (c *Client) Release(ctx context.Context, id string, ifMatch string) (*Lease
 	return c.lease(ctx, request{method: http.MethodDelete, path: leasePath(id), ifMatch: ifMatch})
 }
 
-// maxGeneration is many times the length of a generation, of which watch remembers thousands.
+// maxGeneration is the length in bytes of the longest generation that is accepted: many times
+// that of a real one. The bound is needed since watch remembers thousands.
 const maxGeneration = 256
 
 func leasePath(id string) string { return "leases/" + url.PathEscape(id) }
