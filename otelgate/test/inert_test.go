@@ -366,11 +366,15 @@ func TestSpanThatIsOnHasTheSDKsTypes(t *testing.T) {
 	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
 	unsampled, err := otelgate.NewTracerProvider(never, f.gate)
 	require.NoError(t, err)
-	for name, p := range map[string]struct{ gated, bare trace.TracerProvider }{
-		"recording":   {f.Group(on), f.sdk},
-		"not sampled": {unsampled.Group(on), never},
+	for name, p := range map[string]struct {
+		gated *otelgate.TracerProvider
+		bare  trace.TracerProvider
+	}{
+		"recording":   {f.TracerProvider, f.sdk},
+		"not sampled": {unsampled, never},
 	} {
-		gated, s := p.gated.Tracer("t").Start(t.Context(), "gated")
+		gated, s := p.gated.Group(on).Tracer("t").Start(t.Context(), "gated")
+		assert.Same(t, p.gated, trace.SpanFromContext(gated).TracerProvider(), name)
 		bare, s2 := p.bare.Tracer("t").Start(t.Context(), "bare")
 		_, want := trace.SpanFromContext(bare).(sdktrace.ReadOnlySpan)
 		_, got := trace.SpanFromContext(gated).(sdktrace.ReadOnlySpan)
@@ -509,6 +513,7 @@ func TestSpanThatIsOnKeepsWhatStandsBetweenItAndTheSpanAbove(t *testing.T) {
 		for _, above := range []*otelgate.TracerProvider{p, outer} {
 			for _, below := range []*otelgate.TracerProvider{p, outer} {
 				ctx, s := above.Group(on).Tracer("t").Start(t.Context(), "above")
+				_, s1 := below.Group(on).Tracer("t").Start(ctx, "right below")
 				ctx, cancel := context.WithCancel(context.WithValue(ctx, key{}, 1))
 				got, s2 := below.Group(on).Tracer("t").Start(ctx, "below")
 				assert.Equal(t, 1, got.Value(key{}), name)
@@ -521,7 +526,7 @@ func TestSpanThatIsOnKeepsWhatStandsBetweenItAndTheSpanAbove(t *testing.T) {
 					_, gated := span.TracerProvider().(*otelgate.TracerProvider)
 					assert.False(t, gated, "%s, %s: the base is shown a gated span", name, child)
 				}
-				for _, s := range []trace.Span{s3, s2, s} {
+				for _, s := range []trace.Span{s3, s2, s1, s} {
 					s.End()
 				}
 			}
