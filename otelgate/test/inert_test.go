@@ -335,6 +335,8 @@ func TestNilContextCountsAsBackground(t *testing.T) {
 			s.End()
 		}
 	}
+	assert.Len(t, f.exported.GetSpans(), 3)
+	assert.Equal(t, trace.SpanKindServer, f.spans()["s"].SpanKind, "the last one's")
 }
 
 func TestSpanThatIsOnIsTheSDKsInEveryOtherRespect(t *testing.T) {
@@ -500,6 +502,18 @@ func TestContextOfASpanThatIsOnKeepsWhatIsInIt(t *testing.T) {
 	cancel()
 	<-below.Done()
 	assert.ErrorIs(t, context.Cause(below), context.Canceled)
+
+	// What the base puts in is kept too.
+	for _, sdk := range []trace.TracerProvider{f.sdk, noop.NewTracerProvider()} {
+		p := gatedOver(t, baseOf{tracer: funcTracer{start: func(ctx context.Context) (context.Context, trace.Span) {
+			ctx, s := sdk.Tracer("t").Start(ctx, "s")
+			return context.WithValue(ctx, key{}, "the base's"), s
+		}}})
+		ctx, s := p.Group(on).Tracer("t").Start(t.Context(), "s")
+		assert.Equal(t, "the base's", ctx.Value(key{}))
+		assert.Same(t, s, trace.SpanFromContext(ctx))
+		s.End()
+	}
 }
 
 // Under a span that the same provider started, too, whether it was sampled or not, and whether
