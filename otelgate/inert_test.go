@@ -66,6 +66,23 @@ func TestInertSpanHasEveryMethodOfASpan(t *testing.T) {
 	assert.Equal(t, noop.Span{}, s.Span, "what is not written out is a no-op")
 }
 
+// Else each of two providers would add to a chain that the next one has to follow.
+func TestInertSpanUnderAnotherProvidersIsOfTheSpanAboveBoth(t *testing.T) {
+	ctx := trace.ContextWithSpan(t.Context(), above{})
+	providers := [2]*TracerProvider{}
+	for i := range providers {
+		p, err := NewTracerProvider(noop.NewTracerProvider(), new(spangate.Gate))
+		require.NoError(t, err)
+		providers[i] = p.Group(1)
+	}
+	for i := range 4 {
+		var s trace.Span
+		ctx, s = providers[i%2].Tracer("t").Start(ctx, "off")
+		require.IsType(t, (*inert)(nil), s)
+		assert.Equal(t, trace.Span(above{}), s.(*inert).of)
+	}
+}
+
 func TestSpanKeyIsTheOneThatOpenTelemetryUses(t *testing.T) {
 	require.NotNil(t, spanKey)
 	ctx := trace.ContextWithSpan(t.Context(), noSpan)

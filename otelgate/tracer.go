@@ -53,7 +53,7 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 		return t.off(ctx, above, opts, s)
 	}
 	if next == nil {
-		next = shown // a faulty base must not make its callers panic
+		next = ctx // a faulty base must not make its callers panic
 	}
 	rw, ok := base.(sdktrace.ReadWriteSpan)
 	if !ok {

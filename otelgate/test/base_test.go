@@ -64,6 +64,9 @@ func TestFaultyBaseDoesNotMakeCallersPanic(t *testing.T) {
 			got, s := p.Group(on).Tracer("t").Start(context.WithValue(ctx, key{}, 1), "s")
 			assert.Equal(t, 1, got.Value(key{}), name)
 			assert.Equal(t, tt.recorded, s.IsRecording(), name)
+			if name == "no span" || name == "nothing" {
+				assert.True(t, s.SpanContext().Equal(trace.SpanContextFromContext(ctx)), "%s: the site is as if it were off", name)
+			}
 			for _, g := range []spangate.Mask{on, off} {
 				_, below := p.Group(g).Tracer("t").Start(got, "below")
 				below.End()

@@ -335,6 +335,8 @@ func TestNilContextCountsAsBackground(t *testing.T) {
 			s.End()
 		}
 	}
+	assert.Len(t, f.exported.GetSpans(), 3)
+	assert.Equal(t, trace.SpanKindServer, f.spans()["s"].SpanKind, "the last one's")
 }
 
 func TestSpanThatIsOnIsTheSDKsInEveryOtherRespect(t *testing.T) {
@@ -366,11 +368,15 @@ func TestSpanThatIsOnHasTheSDKsTypes(t *testing.T) {
 	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
 	unsampled, err := otelgate.NewTracerProvider(never, f.gate)
 	require.NoError(t, err)
-	for name, p := range map[string]struct{ gated, bare trace.TracerProvider }{
-		"recording":   {f.Group(on), f.sdk},
-		"not sampled": {unsampled.Group(on), never},
+	for name, p := range map[string]struct {
+		gated *otelgate.TracerProvider
+		bare  trace.TracerProvider
+	}{
+		"recording":   {f.TracerProvider, f.sdk},
+		"not sampled": {unsampled, never},
 	} {
-		gated, s := p.gated.Tracer("t").Start(t.Context(), "gated")
+		gated, s := p.gated.Group(on).Tracer("t").Start(t.Context(), "gated")
+		assert.Same(t, p.gated, trace.SpanFromContext(gated).TracerProvider(), name)
 		bare, s2 := p.bare.Tracer("t").Start(t.Context(), "bare")
 		_, want := trace.SpanFromContext(bare).(sdktrace.ReadOnlySpan)
 		_, got := trace.SpanFromContext(gated).(sdktrace.ReadOnlySpan)
@@ -500,6 +506,18 @@ func TestContextOfASpanThatIsOnKeepsWhatIsInIt(t *testing.T) {
 		require.Fail(t, "the context beneath is not cancelled")
 	}
 	assert.ErrorIs(t, context.Cause(below), context.Canceled)
+
+	// What the base puts in is kept too.
+	for _, sdk := range []trace.TracerProvider{f.sdk, noop.NewTracerProvider()} {
+		p := gatedOver(t, baseOf{tracer: funcTracer{start: func(ctx context.Context) (context.Context, trace.Span) {
+			ctx, s := sdk.Tracer("t").Start(ctx, "s")
+			return context.WithValue(ctx, key{}, "the base's"), s
+		}}})
+		ctx, s := p.Group(on).Tracer("t").Start(t.Context(), "s")
+		assert.Equal(t, "the base's", ctx.Value(key{}))
+		assert.Same(t, s, trace.SpanFromContext(ctx))
+		s.End()
+	}
 }
 
 // Under a span that the same provider started, too, whether it was sampled or not, and whether
@@ -513,6 +531,7 @@ func TestSpanThatIsOnKeepsWhatStandsBetweenItAndTheSpanAbove(t *testing.T) {
 		for _, above := range []*otelgate.TracerProvider{p, outer} {
 			for _, below := range []*otelgate.TracerProvider{p, outer} {
 				ctx, s := above.Group(on).Tracer("t").Start(t.Context(), "above")
+				_, s1 := below.Group(on).Tracer("t").Start(ctx, "right below")
 				ctx, cancel := context.WithCancel(context.WithValue(ctx, key{}, 1))
 				got, s2 := below.Group(on).Tracer("t").Start(ctx, "below")
 				assert.Equal(t, 1, got.Value(key{}), name)
@@ -525,7 +544,7 @@ func TestSpanThatIsOnKeepsWhatStandsBetweenItAndTheSpanAbove(t *testing.T) {
 					_, gated := span.TracerProvider().(*otelgate.TracerProvider)
 					assert.False(t, gated, "%s, %s: the base is shown a gated span", name, child)
 				}
-				for _, s := range []trace.Span{s3, s2, s} {
+				for _, s := range []trace.Span{s3, s2, s1, s} {
 					s.End()
 				}
 			}
