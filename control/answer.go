@@ -70,10 +70,10 @@ type snapshots struct {
 // get returns the snapshot of the current generation. Only one is built at a time. A caller that
 // had to wait for that gets the generation that is current after the wait.
 func (s *snapshots) get(c *Controller) *snapshot {
+	roots := c.roots(c.view.Load()) // calls the program, so not with the lock held
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := c.view.Load()
-	roots := c.roots(v)
 	if s.last == nil || s.last.view != v || !slices.Equal(s.last.roots, roots) {
 		state := c.show(v, roots)
 		s.last = &snapshot{view: v, roots: roots, tag: quote(state.Generation), json: split(state), page: page.New(state)}
@@ -136,13 +136,17 @@ func (h *handler) answerLease(w http.ResponseWriter, status int, l *lease) {
 	answer(w, status, shownAs)
 }
 
-// fail answers and logs a change that was refused. The record has neither the text of the error
-// nor the value of a field, since a token could be in them.
+// fail answers and logs a change that was refused. The record has neither the text of the error,
+// nor the value of a field, nor a name that is no field's, since a token could be in them.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, by author, err error) {
 	bad := h.refusal(err)
+	field := bad.body.Field
+	if !isField(field) {
+		field = ""
+	}
 	h.c.logRefusal(
 		slog.String("method", spec.Head(r.Method)), slog.String("path", spec.Head(r.URL.Path)), slog.String("from", spec.Head(r.RemoteAddr)),
-		slog.String("who", by.who), slog.Int("status", bad.status), slog.String("code", bad.body.Code), slog.String("field", bad.body.Field))
+		slog.String("who", by.who), slog.Int("status", bad.status), slog.String("code", bad.body.Code), slog.String("field", field))
 	if bad.challenge != "" {
 		w.Header().Set("WWW-Authenticate", bad.challenge)
 	}

@@ -102,6 +102,8 @@ func BearerTokens(tokens map[string]string) Authorizer {
 			}
 		}
 		switch {
+		case len(holders) == 0:
+			return "", &Unauthorized{Err: errors.New("this endpoint takes the header Authorization: Bearer, but the program gave it a blank token, so no request passes; give control.BearerToken another")}
 		case !strings.EqualFold(scheme, "Bearer") || given == "":
 			return "", &Unauthorized{Err: errors.New("send the header Authorization: Bearer, with a token of this endpoint")}
 		case pass == 0:

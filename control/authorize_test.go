@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -37,8 +38,11 @@ func TestBlankTokensLetNothingPass(t *testing.T) {
 			r.Header = http.Header{"Authorization": {strings.TrimSuffix(value, "\n")}, "Content-Type": {"application/x-www-form-urlencoded"}}
 			answer, err := http.DefaultClient.Do(r)
 			require.NoError(t, err)
+			text, err := io.ReadAll(answer.Body)
+			require.NoError(t, err)
 			answer.Body.Close()
 			require.Equal(t, 401, answer.StatusCode, "%q", value)
+			require.Contains(t, string(text), "a blank token")
 		}
 	}
 }
@@ -206,7 +210,8 @@ func TestRefusedChangesAreLoggedWithoutTheToken(t *testing.T) {
 	e.form("PUT", "/?access_token=wr0ng", "spec=wr0ng&who=wr0ng", "Authorization", "Bearer wr0ng", "Cookie", "wr0ng").refused(401, wire.CodeUnauthorized)
 	e.form("PATCH", "/leases/x", "ttl=1h", "Authorization", "Bearer r1ght").refused(404, wire.CodeNotFound)
 	e.form("POST", "/leases", "spec=wr0ng&owner=me&ttl=1h", "Authorization", "Bearer r1ght").refused(400, wire.CodeUnknownName)
-	require.Eventually(t, func() bool { return strings.Count(log.String(), "was refused") == 3 }, 10*time.Second, time.Millisecond, "%s", &log)
+	e.form("PUT", "/", "wr0ng", "Authorization", "Bearer r1ght").refused(400, wire.CodeBadField) // a name of a field
+	require.Eventually(t, func() bool { return strings.Count(log.String(), "was refused") == 4 }, 10*time.Second, time.Millisecond, "%s", &log)
 	for _, want := range []string{
 		`method=PUT path=/ from=127.0.0.1:`, `who="" status=401 code=unauthorized`,
 		`method=PATCH path=/leases/x from=127.0.0.1:`, `who=ann status=404 code=not_found`,

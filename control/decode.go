@@ -407,6 +407,11 @@ func takes(name, field string) bool {
 	return slices.Contains(routes[i].fields, field)
 }
 
+// isField reports whether a route takes the field.
+func isField(name string) bool {
+	return slices.ContainsFunc(routes, func(r route) bool { return slices.Contains(r.fields, name) })
+}
+
 // unknownField refuses a field that the route does not take, and says where it belongs or
 // which one may have been meant.
 func unknownField(name, field string) error {
@@ -424,6 +429,8 @@ func unknownField(name, field string) error {
 	what := "unknown here"
 	nearest := spec.Nearest(field, slices.Concat(here, elsewhere))
 	switch {
+	case strings.HasPrefix(strings.TrimSpace(field), "{"):
+		what += "; the body looks like JSON: send the header Content-Type: " + typeJSON
 	case homes != nil:
 		what += "; it belongs to " + strings.Join(homes, " and ")
 	case slices.Contains(times, field):

@@ -71,7 +71,7 @@ func (e *Error) Error() string {
 	if e.Input != "" {
 		s += " " + strconv.Quote(spec.Head(e.Input))
 	}
-	return s + ": " + e.Err.Error()
+	return fmt.Sprintf("%s: %v", s, e.Err) // the zero Error has no reason
 }
 
 // Unwrap returns e.Err.

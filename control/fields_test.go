@@ -21,6 +21,11 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
+func TestJSONThatIsSentAsAFormIsToldSo(t *testing.T) {
+	e := newEndpoint(t, newFixture(t), anyone())
+	require.Contains(t, e.form("PUT", "/", `{"spec": "all"}`).refused(400, wire.CodeBadField).Message, "Content-Type: application/json")
+}
+
 func TestFieldThatMeansNothingIsRefusedWithWhereItBelongs(t *testing.T) {
 	e := newEndpoint(t, newFixture(t, control.Start(baseline("job"))), anyone())
 	l := e.lease(t, "me", "step", time.Hour)

@@ -124,7 +124,9 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 		h.answerPage(w)
 		return
 	}
-	if tag := quote(h.c.generation()); matches(r.Header["If-None-Match"], tag, weakly) {
+	// Roots may come to be seen within a generation; while there are some, the answer is whole.
+	v := h.c.view.Load()
+	if tag := quote(h.c.tag(v.state.Generation())); matches(r.Header["If-None-Match"], tag, weakly) && len(h.c.roots(v)) == 0 {
 		w.Header().Set("ETag", tag)
 		w.WriteHeader(http.StatusNotModified)
 		return

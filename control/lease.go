@@ -101,7 +101,11 @@ func (c *Controller) checkLease(req LeaseRequest) error {
 	if selects(now, req.Spec, req.AllowPending) || selects(now, req.Quiet, req.AllowPending) {
 		return nil
 	}
-	return &Error{Op: "lease", Input: cmp.Or(nonBlank(req.Spec), nonBlank(req.Quiet)), Err: because(ErrNoEffect, "it selects no group, to add or to quiet; name one that is registered, or allow pending names")}
+	op, input := "lease", nonBlank(req.Spec)
+	if input == "" && nonBlank(req.Quiet) != "" {
+		op, input = opQuiet, req.Quiet
+	}
+	return &Error{Op: op, Input: input, Err: because(ErrNoEffect, "it selects no group, to add or to quiet; name one that is registered, or allow pending names")}
 }
 
 // selects reports whether text selects a group. If names may be pending, it also reports true

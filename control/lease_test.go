@@ -341,6 +341,25 @@ func TestQuietIsAsStrictAsTheSpec(t *testing.T) {
 	require.Equal(t, "query,tx", mydb.Format(db.Load()))
 }
 
+func TestQuietThatCanDoNothingIsTheFieldAtFault(t *testing.T) {
+	e := newEndpoint(t, newFixture(t), anyone())
+	require.Equal(t, "quiet", e.form("POST", "/leases", "quiet=-job&owner=me&ttl=1h").refused(400, wire.CodeBadField).Field)
+	require.Equal(t, "spec", e.form("POST", "/leases", "spec=-job&owner=me&ttl=1h").refused(400, wire.CodeBadField).Field)
+}
+
+// A lease quiets the baseline and never another lease, and says so where that shows.
+func TestLeaseTellsWhichOfItsQuietedGroupsAreStillOn(t *testing.T) {
+	e := newEndpoint(t, newFixture(t, control.Start(baseline("job,step"))), anyone())
+	adds := as[wire.Lease](e.form("POST", "/leases", "spec=step&owner=me&ttl=1h"), 201)
+	quiets := as[wire.Lease](e.form("POST", "/leases", "quiet=job,step&owner=me&ttl=1h"), 201)
+	require.Equal(t, []string{"job", "step"}, quiets.Quieted)
+	require.Equal(t, []string{"step"}, quiets.StillOn)
+	require.Equal(t, []string{}, adds.StillOn)
+	require.Equal(t, "step", e.on())
+	as[wire.Lease](e.do("DELETE", "/leases/"+adds.ID, ""), 200)
+	require.Equal(t, []string{}, e.State().Leases[0].StillOn)
+}
+
 func TestLeaseThatCanDoNothingIsRefused(t *testing.T) {
 	f := newFixture(t, control.Start(baseline("job")))
 	for _, c := range []struct {

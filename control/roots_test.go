@@ -41,7 +41,15 @@ func TestStateTellsWhichRootsAreOff(t *testing.T) {
 	expect()
 	seen.Store(uint64(spangate.BitServer | spangate.BitAgent))
 	expect("server") // agent is on, and no new generation was made
+	conditional := func() int {
+		r, w := httptest.NewRequest("GET", "/", nil), httptest.NewRecorder()
+		r.Header.Set("If-None-Match", `"`+f.State().Generation+`"`)
+		handler.ServeHTTP(w, r)
+		return w.Code
+	}
+	assert.Equal(t, 200, conditional(), "who polls is told of roots, though the generation is the same")
 	require.NoError(t, f.SetBaseline(baseline("agent,server")))
+	assert.Equal(t, 304, conditional())
 	expect()
 	require.NoError(t, f.SetBaseline(baseline("")))
 	expect("agent", "server")

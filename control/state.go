@@ -187,12 +187,17 @@ func (sel *selector) lease(l *lease) wire.Lease {
 	adds, quiets := sel.of(l.spec), sel.of(l.quiet)
 	shownAs := wire.Lease{
 		ID: l.id, Owner: l.owner, Spec: l.spec, Quiet: l.quiet, AllowPending: l.allowPending, Why: l.why,
-		Groups: slices.Clone(adds.groups), Quieted: slices.Clone(quiets.groups), Withheld: []string{},
+		Groups: slices.Clone(adds.groups), Quieted: slices.Clone(quiets.groups), StillOn: []string{}, Withheld: []string{},
 		Pending: append(append([]string{}, adds.pending...), quiets.pending...),
 		Start:   shown(l.start), End: shown(l.end),
 	}
 	slices.Sort(shownAs.Pending)
 	shownAs.Pending = slices.Compact(shownAs.Pending)
+	for _, name := range quiets.groups {
+		if contains(sel.v.enabled, name) {
+			shownAs.StillOn = append(shownAs.StillOn, name)
+		}
+	}
 	for _, name := range adds.groups {
 		if sel.withheld(name) {
 			shownAs.Withheld = append(shownAs.Withheld, name)

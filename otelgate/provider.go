@@ -187,10 +187,9 @@ func (p *TracerProvider) site(r Rule) site {
 	return site{gate, r.Group, r.Transparent || p.transparent, p.origin.rootsOf(gate)}
 }
 
-// Roots returns the groups of gate that begin traces, as far as p has seen: a site of the
-// group was reached with no span in its context, or was off and found an invalid span context
-// there or asked for a new root. While such a
-// group is off, what is beneath its sites begins a trace each, and libraries that start
+// Roots returns the groups of gate whose sites have been off where their span would have begun
+// a trace: there was no valid span in the context, or the caller asked for a new root. While
+// such a group is off, spans beneath its sites begin a trace each, and libraries that start
 // nothing unless the span above records start nothing at all: control.Roots lets an operator
 // see that. Roots returns the empty set for a gate that p does not know.
 func (p *TracerProvider) Roots(gate *spangate.Gate) spangate.Mask {

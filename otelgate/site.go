@@ -21,14 +21,14 @@ type site struct {
 
 func (s *site) on() bool { return s.gate == nil || s.gate.On(s.group) }
 
-// markRoot notes that the site was reached with nothing above it.
+// markRoot notes that the site was off where its span would have begun a trace.
 func (s *site) markRoot() {
 	if s.roots.word.Load()&uint64(s.group) != uint64(s.group) {
 		s.roots.word.Or(uint64(s.group))
 	}
 }
 
-// rootGroups are the groups of one gate whose sites were reached with nothing above them.
+// rootGroups are the groups of one gate that were off where their span would have begun a trace.
 type rootGroups struct{ word atomic.Uint64 }
 
 // sites has the sites of one scope.

@@ -34,8 +34,8 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 	s := t.site(name, opts)
 	shown := ctx
 	if above == nil {
-		s.markRoot()
 		if !s.on() {
+			s.markRoot()
 			return ctx, &t.origin.provider.none
 		}
 	} else {

@@ -224,6 +224,9 @@ func showLease(s *screen, l *endpoint.Lease, asJSON bool) {
 	}
 	if l.Quiet != "" {
 		rows = append(rows, []string{"quiets", caret.Short(l.Quiet)}, []string{"quieted", shownList(l.Quieted, "none")})
+		if len(l.StillOn) > 0 {
+			rows = append(rows, []string{"still on", amber.Render(shownList(l.StillOn, "")) + ", because a lease adds them"})
+		}
 	}
 	if len(l.Pending) > 0 {
 		rows = append(rows, []string{"pending", shownList(l.Pending, "")})

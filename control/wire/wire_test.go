@@ -18,7 +18,7 @@ import (
 func TestShapeIsAsDocumented(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
 	base := wire.Baseline{Spec: "default,layer", AllowPending: true, Who: "environment", Why: "NEMO_GYM_OTEL_SPAN_GROUPS"}
-	lease := wire.Lease{ID: "x7k2m9q4t1abc", Owner: "me", Spec: "sandbox,agent", Quiet: "job", Why: "it is slow", Groups: []string{"agent", "sandbox"}, Quieted: []string{"job"},
+	lease := wire.Lease{ID: "x7k2m9q4t1abc", Owner: "me", Spec: "sandbox,agent", Quiet: "job", Why: "it is slow", Groups: []string{"agent", "sandbox"}, Quieted: []string{"job"}, StillOn: []string{},
 		Withheld: []string{"agent"}, Pending: []string{}, Start: at, End: at.Add(5 * time.Minute), Left: "5m0s"}
 	got, err := json.MarshalIndent(map[string]any{
 		"state": wire.State{
