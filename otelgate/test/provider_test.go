@@ -49,6 +49,7 @@ func TestFirstRuleThatMatchesDecides(t *testing.T) {
 		{"lib/", trace.SpanKindServer, b},
 		{"lib/db", trace.SpanKindServer, b},
 		{"lib", trace.SpanKindServer, 0},
+		{"my/lib/http", trace.SpanKindServer, 0},
 		{"lib", trace.SpanKindInternal, c},
 		{"lib", trace.SpanKindUnspecified, c}, // a span without a kind is internal
 		{"lib", trace.SpanKind(42), c},        // so is one of no known kind
