@@ -212,7 +212,7 @@ func TestEnabledIsFalseIfEverySpanWouldBeInert(t *testing.T) {
 }
 
 func TestRootsAreTheGroupsWithNothingAboveTheirSites(t *testing.T) {
-	const server, middleware, job, never = spangate.Mask(1), spangate.Mask(2), spangate.Mask(4), spangate.Mask(8)
+	const server, middleware, job, never, step = spangate.Mask(1), spangate.Mask(2), spangate.Mask(4), spangate.Mask(8), spangate.Mask(16)
 	other := spangate.NewGate(0)
 	f := newFixture(t, 0,
 		otelgate.Rule{Scope: "server", Group: server}, otelgate.Rule{Scope: "other", Gate: other, Group: 1})
@@ -236,6 +236,8 @@ func TestRootsAreTheGroupsWithNothingAboveTheirSites(t *testing.T) {
 	f.gate.Store(middleware)
 	assert.True(t, started(f.Group(middleware).Tracer("x")))
 	assert.Equal(t, [2]spangate.Mask{server | job | middleware, 1}, roots(), "a span that is on begins a trace too")
+	f.Group(job|step).Tracer("x").Start(t.Context(), "s")
+	assert.Equal(t, [2]spangate.Mask{server | job | middleware | step, 1}, roots(), "each of several groups, though one was there")
 	assert.Zero(t, f.Roots(spangate.NewGate(never)))
 	assert.Zero(t, f.Roots(nil))
 	assert.Zero(t, new(otelgate.TracerProvider).Roots(f.gate))
