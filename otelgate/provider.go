@@ -188,10 +188,10 @@ func (p *TracerProvider) site(r Rule) site {
 
 // Roots returns the groups of gate that begin traces, as far as p has seen: a site of the
 // group was reached with no span in its context, or was off and found an invalid span context
-// there or asked for a new root. While such a
-// group is off, what is beneath its sites begins a trace each, and libraries that start
-// nothing unless the span above records start nothing at all: control.Roots lets an operator
-// see that. Roots returns the empty set for a gate that p does not know.
+// there or asked for a new root. While such a group is off, what is beneath its sites begins a
+// trace each, and libraries that start nothing unless the span above records start nothing at
+// all: control.Roots lets an operator see that. Roots returns the empty set for a gate that p
+// does not know.
 func (p *TracerProvider) Roots(gate *spangate.Gate) spangate.Mask {
 	if p == nil || p.origin == nil {
 		return 0
