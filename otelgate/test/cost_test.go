@@ -122,14 +122,6 @@ func TestTracerOfAKnownScopeAllocatesNothing(t *testing.T) {
 	}
 }
 
-// walk is a context that counts how often a value is looked for.
-type walk struct {
-	context.Context
-	n int
-}
-
-func (w *walk) Value(key any) any { w.n++; return w.Context.Value(key) }
-
 func TestSiteThatIsOffWalksTheContextOnce(t *testing.T) {
 	f := newFixture(t, on)
 	for opts := range optionLists() {

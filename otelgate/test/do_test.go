@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,8 +72,13 @@ func TestDoEndsTheSpanOnGoexit(t *testing.T) {
 			return nil
 		})
 	}()
-	<-done
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("Do hangs")
+	}
 	assert.Equal(t, codes.Error, f.spans()["s"].Status.Code)
+	assert.Equal(t, "panic or runtime.Goexit", f.spans()["s"].Status.Description)
 }
 
 // broken is an error whose text panics.
@@ -127,6 +134,7 @@ func TestDoWithoutAFunctionIsAnError(t *testing.T) {
 	f := newFixture(t, on)
 	assert.ErrorContains(t, otelgate.Do(t.Context(), f.of(on), "s", nil), `span "s": nil function`)
 	assert.ErrorContains(t, otelgate.Do(t.Context(), nil, "s", func(context.Context, trace.Span) error { return nil }), "nil tracer")
+	assert.Less(t, len(otelgate.Do(t.Context(), nil, strings.Repeat("x", 1<<20), nil).Error()), 512, "it quotes little of a long name")
 	assert.Empty(t, f.exported.GetSpans())
 }
 

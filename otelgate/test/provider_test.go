@@ -49,6 +49,7 @@ func TestFirstRuleThatMatchesDecides(t *testing.T) {
 		{"lib/", trace.SpanKindServer, b},
 		{"lib/db", trace.SpanKindServer, b},
 		{"lib", trace.SpanKindServer, 0},
+		{"my/lib/http", trace.SpanKindServer, 0},
 		{"lib", trace.SpanKindInternal, c},
 		{"lib", trace.SpanKindUnspecified, c}, // a span without a kind is internal
 		{"lib", trace.SpanKind(42), c},        // so is one of no known kind
@@ -211,7 +212,7 @@ func TestEnabledIsFalseIfEverySpanWouldBeInert(t *testing.T) {
 }
 
 func TestRootsAreTheGroupsThatWereOffWithNothingAbove(t *testing.T) {
-	const server, middleware, job, never = spangate.Mask(1), spangate.Mask(2), spangate.Mask(4), spangate.Mask(8)
+	const server, middleware, job, never, step = spangate.Mask(1), spangate.Mask(2), spangate.Mask(4), spangate.Mask(8), spangate.Mask(16)
 	other := spangate.NewGate(0)
 	f := newFixture(t, 0,
 		otelgate.Rule{Scope: "server", Group: server}, otelgate.Rule{Scope: "other", Gate: other, Group: 1})
@@ -235,6 +236,8 @@ func TestRootsAreTheGroupsThatWereOffWithNothingAbove(t *testing.T) {
 	f.gate.Store(middleware)
 	assert.True(t, started(f.Group(middleware).Tracer("x")))
 	assert.Equal(t, [2]spangate.Mask{server | job, 1}, roots(), "it was on")
+	f.Group(job|step).Tracer("x").Start(t.Context(), "s")
+	assert.Equal(t, [2]spangate.Mask{server | job | step, 1}, roots(), "each of several groups, though one was there")
 	assert.Zero(t, f.Roots(spangate.NewGate(never)))
 	assert.Zero(t, f.Roots(nil))
 	assert.Zero(t, new(otelgate.TracerProvider).Roots(f.gate))

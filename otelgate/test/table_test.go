@@ -66,6 +66,14 @@ func contexts(t *testing.T, f, other *fixture, outer, gatedUnsampled *otelgate.T
 	}
 }
 
+// walk is a context that counts how often a value is looked for.
+type walk struct {
+	context.Context
+	n int
+}
+
+func (w *walk) Value(key any) any { w.n++; return w.Context.Value(key) }
+
 // derivations are the ways to derive a context that leave its span as it is.
 func derivations(t *testing.T) map[string]func(context.Context) context.Context {
 	stopped := func(ctx context.Context, cancel context.CancelFunc) context.Context { t.Cleanup(cancel); return ctx }
