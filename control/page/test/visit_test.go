@@ -28,7 +28,12 @@ import (
 // chromium is the browser of all tests; each has a tab and a profile of its own in it.
 var chromium context.Context
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	// Most of a test is waiting for the page, so many go on at once, however few processors
+	// there are. A flag of the command line has the last word.
+	_ = flag.Set("test.parallel", "8")
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	profile, err := os.MkdirTemp("", "chromium")
