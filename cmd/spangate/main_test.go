@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -29,6 +30,8 @@ func TestMain(m *testing.M) {
 type leakless struct{ *testing.M }
 
 func (m leakless) Run() int {
+	// Scripts wait most of the time, so many run at once, however few processors there are.
+	_ = flag.Set("test.parallel", "8")
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	// A program with the race detector sleeps a second before it exits; hundreds run here.
 	os.Setenv("GORACE", "atexit_sleep_ms=0")

@@ -26,6 +26,7 @@ func (r *running) until(t *testing.T, prefix string) string {
 }
 
 func TestHeldFleetIsChangedWithWhatItPrintedAndEndsWithCtrlC(t *testing.T) {
+	t.Parallel()
 	r := start(t, "--hold", "--spec=rollout", "--rollouts=1")
 	assert.Equal(t, "export SPANGATE_URL="+r.spans["resources"]+"\n", r.until(t, "export SPANGATE_URL"))
 	token := strings.TrimSpace(strings.TrimPrefix(r.until(t, "export "+tokenVariable), "export "+tokenVariable+"="))
@@ -48,6 +49,7 @@ func TestHeldFleetIsChangedWithWhatItPrintedAndEndsWithCtrlC(t *testing.T) {
 }
 
 func TestServerThatDiesEndsTheHold(t *testing.T) {
+	t.Parallel()
 	r := start(t, "--hold", "--spec=", "--rollouts=1")
 	r.until(t, "1 rollout, 0 spans\n")
 	require.NoError(t, syscall.Kill(r.servers["model"], syscall.SIGKILL))

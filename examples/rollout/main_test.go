@@ -151,6 +151,7 @@ func sum(counts map[string]int) (n int) {
 }
 
 func TestSpecAndLeaseChangeInTheMiddleOfAJob(t *testing.T) {
+	t.Parallel()
 	report := reported(t, "--rollouts=1")
 	require.NotNil(t, report.Live)
 	var spans []int

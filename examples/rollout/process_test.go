@@ -75,6 +75,7 @@ func gone(pid int) bool {
 }
 
 func TestInterruptEndsEveryProcess(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
 			r := startLong(t)
@@ -104,6 +105,7 @@ func TestServersEndWithADriverThatIsKilled(t *testing.T) {
 }
 
 func TestServerThatDiesEndsTheRun(t *testing.T) {
+	t.Parallel()
 	for _, role := range []string{"agent", "model", "resources"} {
 		t.Run(role, func(t *testing.T) {
 			r := startLong(t)
@@ -117,6 +119,7 @@ func TestServerThatDiesEndsTheRun(t *testing.T) {
 
 // A server that hangs does not make the program hang: it is killed in the end.
 func TestServerThatHangsIsKilled(t *testing.T) {
+	t.Parallel()
 	r := startLong(t)
 	require.NoError(t, syscall.Kill(r.servers["model"], syscall.SIGSTOP))
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGINT))

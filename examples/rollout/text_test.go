@@ -35,6 +35,7 @@ var varies = []struct {
 }
 
 func TestOutputInAPipeIsPlainAndAsItWas(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := ended(t)
 	require.Zero(t, code, stderr)
 	assert.Empty(t, stderr)
