@@ -32,33 +32,36 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 	}
 	above := ctx.Value(spanKey)
 	s := t.site(name, opts)
-	shown := ctx
+	if s.on() {
+		return t.on(ctx, above, name, opts)
+	}
 	if above == nil {
-		if !s.on() {
-			s.markRoot()
-			return ctx, &t.origin.provider.none
-		}
-	} else {
-		if !s.on() {
-			return t.off(ctx, above, opts, s)
-		}
-		if s, ok := above.(*sdkSpan); ok && s.ctx == ctx && s.inert.origin == t.origin {
-			shown = s.base // as nearly always, and nothing is allocated
-		} else {
-			shown = t.shown(ctx, above)
-		}
+		s.markRoot()
+		return ctx, &t.origin.provider.none
+	}
+	if span, ok := above.(*sdkSpan); ok && span.inert.origin == t.origin && len(opts) == 0 {
+		return span.beneath(ctx, s.transparent) // as off would, sooner
+	}
+	return t.off(ctx, above, opts, s)
+}
+
+// on starts a span of the base and returns it as a gated one. above is what ctx has for a
+// current span, or nil.
+func (t *gatedTracer) on(ctx context.Context, above any, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
+	shown := ctx
+	if span, ok := above.(*sdkSpan); ok && span.ctx == ctx && span.inert.origin == t.origin {
+		shown = span.base // as nearly always, and nothing is allocated
+	} else if above != nil {
+		shown = t.shown(ctx, above)
 	}
 	next, base := t.base.Start(shown, name, opts...)
-	if _, off := base.(*inert); off { // the base is gated too, and its gate is off
-		return t.off(ctx, above, opts, s)
-	}
 	if next == nil {
 		next = ctx // a faulty base must not make its callers panic
 	}
 	rw, ok := base.(sdktrace.ReadWriteSpan)
 	if !ok {
-		if base == nil { // as faulty; there is no span, as if it were off
-			return t.off(ctx, above, opts, s)
+		if _, off := base.(*inert); off || base == nil { // the base is gated too, and its gate is off; or it is faulty
+			return t.off(ctx, above, opts, t.site(name, opts))
 		}
 		return t.wrapOther(next, base)
 	}
@@ -138,20 +141,28 @@ func (t *gatedTracer) off(ctx context.Context, above any, opts []trace.SpanStart
 			return a.beneath(ctx, s.transparent)
 		}
 	}
-	return t.offForeign(ctx, s)
+	return t.offForeign(ctx, above, s)
 }
 
 // offForeign is off for a current span that is not one of t's provider, or that is a span
 // context without a span.
-func (t *gatedTracer) offForeign(ctx context.Context, s *site) (context.Context, trace.Span) {
-	above := underlying(trace.SpanFromContext(ctx))
-	sc := above.SpanContext()
-	if !sc.IsValid() && !above.IsRecording() {
-		s.markRoot()
+func (t *gatedTracer) offForeign(ctx context.Context, current any, s *site) (context.Context, trace.Span) {
+	above, ok := current.(trace.Span)
+	if !ok {
 		return ctx, &t.origin.provider.none
 	}
+	above = underlying(above)
+	bare := false
+	if _, sdks := above.(sdktrace.ReadWriteSpan); !sdks { // which is valid, local and can be written to
+		sc := above.SpanContext()
+		if !sc.IsValid() && !above.IsRecording() {
+			s.markRoot()
+			return ctx, &t.origin.provider.none
+		}
+		bare = sc.IsRemote() || isBare(above)
+	}
 	c := &inertContext{Context: ctx, inert: inert{t.origin, above}}
-	if s.transparent && !sc.IsRemote() && !isBare(above) {
+	if s.transparent && !bare {
 		return ctx, &c.inert
 	}
 	return c, &c.inert

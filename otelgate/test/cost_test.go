@@ -124,13 +124,19 @@ func TestTracerOfAKnownScopeAllocatesNothing(t *testing.T) {
 
 func TestSiteThatIsOffWalksTheContextOnce(t *testing.T) {
 	f := newFixture(t, on)
-	for opts := range optionLists() {
-		w := &walk{Context: t.Context()}
-		var ctx context.Context = w
-		for range 30 {
-			ctx = context.WithValue(ctx, key{}, 1)
+	parents := localParents(t, f)
+	parents["nothing"] = t.Context()
+	parents["an invalid span context"] = trace.ContextWithRemoteSpanContext(t.Context(), trace.SpanContext{})
+	parents["a remote span context"] = trace.ContextWithRemoteSpanContext(t.Context(), remote(t))
+	for name, parent := range parents {
+		for opts := range optionLists() {
+			w := &walk{Context: parent}
+			var ctx context.Context = w
+			for range 30 {
+				ctx = context.WithValue(ctx, key{}, 1)
+			}
+			f.of(off).Start(ctx, "off", opts...)
+			assert.Equal(t, 1, w.n, name)
 		}
-		f.of(off).Start(ctx, "off", opts...)
-		assert.Equal(t, 1, w.n)
 	}
 }
