@@ -41,7 +41,7 @@ func run(args []string) error {
 // warmUp is how often the operation is done before the count begins, so that work that is done
 // once is not counted. It is large since Go fills its caches of type assertions only now and
 // then.
-const warmUp = 20_000
+const warmUp = 8_000
 
 // counted is the function that the tool counts in, which knows it by name.
 //
