@@ -171,7 +171,8 @@ func start(folder string, ready func(context.Context) error, stopWith syscall.Si
 	}
 }
 
-// asUser runs a process as nobody where the test is root, as which PostgreSQL refuses to run.
+// asUser makes a process run as the user nobody if the test runs as root: PostgreSQL refuses to
+// run as root.
 func asUser() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{}
 	if os.Getuid() == 0 {
