@@ -82,7 +82,6 @@ func (c *Controller) tell(at time.Time, change Change) {
 	for _, fn := range c.options.onChange {
 		c.protect(func() { fn(clone(change)) }, c.panicked)
 	}
-	c.protect(c.metrics.flush, c.panicked)
 }
 
 // record logs a record. at is the time of the event, which is earlier than the call. It runs in

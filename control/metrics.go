@@ -78,7 +78,8 @@ func (m *metrics) count(kind string) {
 	m.counted[kind]++
 }
 
-// flush adds the changes that were counted to the counter.
+// flush adds the changes that were counted to the counter. It runs when the instruments are
+// collected, so that each collection has every change that was made before it.
 func (m *metrics) flush() {
 	m.mu.Lock()
 	counted := m.counted
