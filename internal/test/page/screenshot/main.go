@@ -2,8 +2,8 @@
 
 // Command screenshot takes the pictures of the page that are in docs, or those of a phone:
 //
-//	go run ./control/page/test/screenshot docs
-//	go run ./control/page/test/screenshot /tmp phone
+//	go run ./internal/test/page/screenshot docs
+//	go run ./internal/test/page/screenshot /tmp phone
 package main
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/spangate/spangate/control"
-	"github.com/spangate/spangate/control/page/test/browser"
-	"github.com/spangate/spangate/control/page/test/program"
+	"github.com/spangate/spangate/internal/test/page/browser"
+	"github.com/spangate/spangate/internal/test/page/program"
 )
 
 func main() {

@@ -1,4 +1,4 @@
-module github.com/spangate/spangate/examples/rollout
+module github.com/spangate/spangate/examples
 
 go 1.26.0
 
@@ -62,4 +62,4 @@ require (
 	google.golang.org/grpc v1.85.0 // indirect
 )
 
-replace github.com/spangate/spangate => ../../
+replace github.com/spangate/spangate => ../

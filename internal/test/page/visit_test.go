@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spangate/spangate/control"
-	"github.com/spangate/spangate/control/page/test/browser"
-	"github.com/spangate/spangate/control/page/test/program"
+	"github.com/spangate/spangate/internal/test/page/browser"
+	"github.com/spangate/spangate/internal/test/page/program"
 )
 
 // chromium is the browser of all tests; each has a tab and a profile of its own in it.

@@ -1,6 +1,6 @@
 // The oldest versions that the root module asks for, and the otelhttp that goes with them:
 // go test -modfile oldest.mod, with GOWORK=off.
-module github.com/spangate/spangate/otelgate/test
+module github.com/spangate/spangate/internal/test
 
 go 1.25.0
 
