@@ -98,14 +98,14 @@ func Fold(buf *[MaxNameLen]byte, name string) ([]byte, bool) {
 	return b, true
 }
 
-// Lower returns name in lower case as Python's str.lower does, in memory of its own. Unlike [Fold]
-// it accepts any name, so that reports have the spellings of an unknown name as one.
+// Lower returns name folded, in memory of its own. A name that [Fold] refuses is lower-cased too, so
+// that a report has its spellings as one.
 func Lower(name string) string {
 	var buf [MaxNameLen]byte
 	if b, ok := Fold(&buf, name); ok {
 		return string(b)
 	}
-	// Go maps İ to i, which looks like an ASCII name; Python keeps its dot.
+	// Go maps İ to i, which would look like an ASCII name. Python keeps its dot.
 	return strings.Clone(strings.ToLower(strings.ReplaceAll(name, "İ", "i\u0307")))
 }
 

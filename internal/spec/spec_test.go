@@ -61,7 +61,7 @@ func TestFoldOfEveryRune(t *testing.T) {
 	}
 }
 
-func TestLowerIsPythonsLowerInMemoryOfItsOwn(t *testing.T) {
+func TestLowerFoldsAnyNameIntoMemoryOfItsOwn(t *testing.T) {
 	for name, want := range map[string]string{
 		"":                                "",
 		"job":                             "job",
