@@ -59,17 +59,6 @@ func badRune(name string, fold func(rune) rune) (int, rune) {
 	return -1, 0
 }
 
-// foldRune lower-cases r as [Fold] does.
-func foldRune(r rune) rune {
-	switch {
-	case 'A' <= r && r <= 'Z':
-		return r + 'a' - 'A'
-	case r == '\u212A': // KELVIN SIGN
-		return 'k'
-	}
-	return r
-}
-
 // hint returns what to do about r at byte i of an entry's name.
 func hint(r rune, i int) string {
 	switch r {

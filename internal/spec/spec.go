@@ -74,28 +74,29 @@ func graphic(b byte) bool { return ' ' < b && b < 0x80 }
 func isSpace(r rune) bool { return unicode.IsSpace(r) || '\x1c' <= r && r <= '\x1f' }
 
 // Fold lower-cases name into buf as Python's str.lower does. It reports false if the result is not
-// ASCII or does not fit, since then it is no valid name. Of the runes outside ASCII only KELVIN
-// SIGN has an ASCII lower case.
+// ASCII or does not fit, since then it is no valid name.
 func Fold(buf *[MaxNameLen]byte, name string) ([]byte, bool) {
-	const kelvin = "\u212A"
 	b := buf[:0]
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		switch {
-		case 'A' <= c && c <= 'Z':
-			c += 'a' - 'A'
-		case strings.HasPrefix(name[i:], kelvin):
-			c = 'k'
-			i += len(kelvin) - 1
-		case c >= 0x80:
+	for _, r := range name {
+		r = foldRune(r)
+		if r >= utf8.RuneSelf || len(b) == cap(b) {
 			return nil, false
 		}
-		if len(b) == cap(b) {
-			return nil, false
-		}
-		b = append(b, c)
+		b = append(b, byte(r))
 	}
 	return b, true
+}
+
+// foldRune lower-cases r if the result is ASCII. Of the runes outside ASCII, only KELVIN SIGN has
+// an ASCII lower case.
+func foldRune(r rune) rune {
+	switch {
+	case 'A' <= r && r <= 'Z':
+		return r + 'a' - 'A'
+	case r == '\u212A': // KELVIN SIGN
+		return 'k'
+	}
+	return r
 }
 
 // Lower returns name folded, in memory of its own. A name that [Fold] refuses is lower-cased too, so
