@@ -58,6 +58,25 @@ func TestInvalidTextIsRefusedWithEntryByteAndHint(t *testing.T) {
 	}
 }
 
+func TestHintForEveryCharacter(t *testing.T) {
+	for chars, hint := range map[string]string{
+		"\"'`“”‘’":           "remove the quotes",
+		"[]()":               "without brackets",
+		"{}":                 "without braces",
+		"$%":                 "the variable was not expanded",
+		";|+&":               "write a comma between two names",
+		"=":                  "write the names alone",
+		"*":                  "all is every group",
+		"#":                  "comments are not allowed",
+		"-!–—−":              "to exclude a group, write one '-' right before its name",
+		"^~<>/\\:?@„‚―∓\x7f": "a-z, 0-9, '_', '.' and '-' are allowed",
+	} {
+		for _, r := range chars {
+			assert.ErrorContains(t, CheckText("a,-"+string(r)+"x"), hint, "%q", r)
+		}
+	}
+}
+
 func TestTextOfValidNamesIsAccepted(t *testing.T) {
 	for _, text := range []string{
 		"", " ", ",", ",,\t,", "all", "default,late", " Default ,\r\n SANDBOX\x1c", "-all", "all,-late", "0", "_", ".", "a-", "5,true",
