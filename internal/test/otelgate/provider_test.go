@@ -120,6 +120,15 @@ func TestRuleBySpanName(t *testing.T) {
 	}
 }
 
+func TestStarAloneMatchesAnyScopeAndName(t *testing.T) {
+	for _, r := range []otelgate.Rule{{Scope: "*", Group: off}, {Name: "*", Group: off}} {
+		f := newFixture(t, on, r)
+		for _, scope := range []string{"", "*", "lib"} {
+			assert.False(t, started(f.Tracer(scope)), "%q", scope)
+		}
+	}
+}
+
 // As in the SDK.
 func TestLastKindOfTheOptionsDecides(t *testing.T) {
 	f := newFixture(t, 1, otelgate.Rule{Kind: trace.SpanKindServer, Group: 2})
