@@ -199,6 +199,21 @@ func TestStateOfThousandsOfLeasesCanBeSentBack(t *testing.T) {
 	require.Equal(t, "default,-job", as[wire.State](e.json("PUT", "/", indented.String()), 200).Spec)
 }
 
+// TestListsDoNotCountTowardsTheLengthOfTheRest has a spec as long as a body may nearly be, before
+// and after lists that are longer.
+func TestListsDoNotCountTowardsTheLengthOfTheRest(t *testing.T) {
+	e := newEndpoint(t, newFixture(t), anyone())
+	for _, length := range []int{10_000, 33_000, 50_000, 60_000, 65_000} {
+		spec := strings.Repeat(" ", length) + "job"
+		lists := `"leases": [{"why": "` + strings.Repeat("x", 100_000) + `"}], "pending": [` + strings.Repeat(`"late",`, 20_000) + `"x"]`
+		for _, body := range []string{
+			fmt.Sprintf(`{"spec": %q, %s, "generation": "g"}`, spec, lists), fmt.Sprintf(`{%s, "generation": "g", "spec": %q}`, lists, spec),
+		} {
+			require.Equal(t, spec, as[wire.State](e.json("PUT", "/", body), 200).Spec)
+		}
+	}
+}
+
 func TestLongBodyCostsLittleMemory(t *testing.T) {
 	f := newFixture(t)
 	h := control.Handler(f.Controller, control.Authorize(control.Anyone()))
