@@ -23,19 +23,13 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
+// The bounds of a body, in bytes. A State with 10,000 leases on all of 15 groups has a fraction of
+// maxState; its longest value is a group, which names the leases that add it.
 const (
-	// maxBody is the length in bytes of the longest body that is read, without the fields
-	// that only a State has.
-	maxBody = 64 << 10
-	// maxState is the length in bytes of the longest body with such fields: several times that
-	// of a state with 10,000 leases on all of 15 groups. A crafted one takes some seconds to
-	// read.
-	maxState = 32 << 20
-	// maxValue bounds the memory for one value of a body. The longest is a group of a State,
-	// which names the leases that add it.
-	maxValue = 4 << 20
-	// maxNames is how many of the names that a State lists are kept.
-	maxNames = 50_000
+	maxBody  = 64 << 10 // without the fields that only a State has
+	maxState = 32 << 20 // with them
+	maxValue = 4 << 20  // one value, which has to be in memory
+	maxNames = 50_000   // how many of the names that a State lists are kept
 )
 
 const (
@@ -57,14 +51,14 @@ var (
 	routes     = []*route{toBaseline, toLeases, toLease}
 )
 
-// stateFields are the fields of a State, and generation is the one that tells it from a
-// Baseline.
-var stateFields = fieldsOf[wire.State]()
+var (
+	stateFields = fieldsOf[wire.State]()
+	// times are names that a client may use for the field ttl by mistake.
+	times = []string{"expires", "expiry", "end", "until", "for", "duration", "timeout"}
+)
 
+// generation is the field that tells a State from a Baseline.
 const generation = "generation"
-
-// times are names that a client may use for the field ttl by mistake.
-var times = []string{"expires", "expiry", "end", "until", "for", "duration", "timeout"}
 
 // fieldsOf returns the names of the JSON fields of a struct.
 func fieldsOf[T any]() (names []string) {
@@ -192,7 +186,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 		if errors.Is(err, io.EOF) {
 			return 0, err
 		}
-		b.err = malformed(int(b.read), "the body breaks off: %v", err)
+		b.err = malformed(b.read, "the body breaks off: %v", err)
 	}
 	return 0, b.err
 }
@@ -202,8 +196,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 // element at a time, so that memory does not depend on their size.
 func (f *fields) readJSON(b *body) error {
 	bad := func(what string) error {
-		at := b.d.InputOffset()
-		return cmp.Or(b.err, malformed(int(at), "%s at byte %d of the body", what, at))
+		return cmp.Or(b.err, malformed(b.d.InputOffset(), "%s at byte %d of the body", what, b.d.InputOffset()))
 	}
 	if token, err := b.d.Token(); err != nil || token != json.Delim('{') {
 		return bad("no JSON object")
@@ -239,7 +232,7 @@ func (f *fields) readJSON(b *body) error {
 			return bad("bad JSON")
 		}
 		if !utf8.Valid(value) {
-			return malformed(int(b.d.InputOffset()), "field %q is not UTF-8", name)
+			return malformed(b.d.InputOffset(), "field %q is not UTF-8", name)
 		}
 		f.values[name] = value
 	}
@@ -357,9 +350,9 @@ func allowing(err error, listed map[string]bool) error {
 func duration(ttl string) (time.Duration, error) {
 	d, err := time.ParseDuration(strings.TrimSpace(ttl))
 	if err != nil {
-		return 0, badField(wire.CodeBadField, "ttl", fmt.Sprintf("%q is no duration such as 5m or 1h30m", spec.Head(ttl)))
+		err = badField(wire.CodeBadField, "ttl", fmt.Sprintf("%q is no duration such as 5m or 1h30m", spec.Head(ttl)))
 	}
-	return d, nil
+	return d, err
 }
 
 // unknown refuses a field that the route does not take, and says where it belongs or
@@ -394,22 +387,22 @@ func (to *route) unknown(field string) error {
 }
 
 func unsupported(what, value string) error {
-	return &badRequest{status: http.StatusUnsupportedMediaType, body: wire.Error{
-		Code: wire.CodeMediaType, Accept: []string{typeJSON, typeForm},
+	return &badRequest{status: http.StatusUnsupportedMediaType, body: wire.Error{Code: wire.CodeMediaType, Accept: []string{typeJSON, typeForm},
 		Message: fmt.Sprintf("%s %q is not read here; send %s or %s", what, spec.Head(value), typeJSON, typeForm)}}
 }
 
-func tooLarge(what string, limit int64) error {
-	return &badRequest{status: http.StatusRequestEntityTooLarge, body: wire.Error{
-		Code: wire.CodeTooLarge, Message: fmt.Sprintf("%s is longer than %d bytes", what, limit)}}
+func tooLarge(what string, limit int) error {
+	return &badRequest{status: http.StatusRequestEntityTooLarge, body: wire.Error{Code: wire.CodeTooLarge,
+		Message: fmt.Sprintf("%s is longer than %d bytes", what, limit)}}
 }
 
-func malformed(offset int, format string, args ...any) error {
-	return &badRequest{status: http.StatusBadRequest, body: wire.Error{
-		Code: wire.CodeMalformed, Offset: offset, Message: fmt.Sprintf(format, args...)}}
+func malformed(offset int64, format string, args ...any) error {
+	return &badRequest{status: http.StatusBadRequest, body: wire.Error{Code: wire.CodeMalformed, Offset: int(offset),
+		Message: fmt.Sprintf(format, args...)}}
 }
 
-func badField(code, name, what string) error {
-	return &badRequest{status: http.StatusBadRequest, body: wire.Error{
-		Code: code, Field: spec.Head(name), Message: fmt.Sprintf("field %q: %s", spec.Head(name), what)}}
+func badField(code, name, problem string) error {
+	name = spec.Head(name)
+	return &badRequest{status: http.StatusBadRequest, body: wire.Error{Code: code, Field: name,
+		Message: fmt.Sprintf("field %q: %s", name, problem)}}
 }

@@ -21,12 +21,12 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
-func TestJSONThatIsSentAsAFormIsToldSo(t *testing.T) {
+func TestJSONSentAsAFormIsRefusedWithTheContentType(t *testing.T) {
 	e := newEndpoint(t, newFixture(t), anyone())
 	require.Contains(t, e.form("PUT", "/", `{"spec": "all"}`).refused(400, wire.CodeBadField).Message, "Content-Type: application/json")
 }
 
-func TestFieldThatMeansNothingIsRefusedWithWhereItBelongs(t *testing.T) {
+func TestUnknownFieldIsRefusedWithWhereItBelongs(t *testing.T) {
 	e := newEndpoint(t, newFixture(t, control.Start(baseline("job"))), anyone())
 	l := e.lease(t, "me", "step", time.Hour)
 	before := e.State().Generation
@@ -135,9 +135,9 @@ func TestStateOfAPinnedRegistryCanBeSentBack(t *testing.T) {
 	as[wire.State](e.json("PUT", "/", before.body), 200)
 }
 
-// TestStateIsLenientOnlyAboutTheNamesThatItLists pins that the spec of an edited State is read as
+// TestStateAllowsOnlyTheNamesThatItLists pins that the spec of an edited State is read as
 // strictly as any other.
-func TestStateIsLenientOnlyAboutTheNamesThatItLists(t *testing.T) {
+func TestStateAllowsOnlyTheNamesThatItLists(t *testing.T) {
 	f := newFixture(t, control.Start(baseline("job")))
 	e := newEndpoint(t, f, anyone())
 	before := f.State().Generation
@@ -280,7 +280,7 @@ func highest(fn func()) (most uint64) {
 	}
 }
 
-func TestNilRequestBodyIsAnEmptyOne(t *testing.T) {
+func TestNilRequestBodyIsEmpty(t *testing.T) {
 	f := newFixture(t)
 	h := control.Handler(f.Controller, control.Authorize(control.Anyone()), nil, control.CrossOrigin(nil))
 	for contentType, status := range map[string]int{"application/json": 400, "application/x-www-form-urlencoded": 400, "": 415} {
@@ -295,7 +295,7 @@ func TestNilRequestBodyIsAnEmptyOne(t *testing.T) {
 	}
 }
 
-func TestHandlerOfNothingAnswers(t *testing.T) {
+func TestHandlerWithoutControllerAnswers503(t *testing.T) {
 	for _, c := range []*control.Controller{nil, {}} {
 		h := control.Handler(c, control.Authorize(control.Anyone()))
 		for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "POST", "PATCH"} {

@@ -66,11 +66,11 @@ func TestFileThatIsAMountIsFoundByItsPath(t *testing.T) {
 	w := watch(t, path)
 	require.Equal(t, "job", w.on())
 	write(t, first, "verify\n")
-	w.counts(t, "verify")
+	w.loads(t, "verify")
 	require.NoError(t, unix.Unmount(path, 0))
 	w.refused(t, "it is blank")
 	bind(second, path)
-	w.counts(t, "sandbox")
+	w.loads(t, "sandbox")
 
 	// A folder, as a container has it.
 	inner, outer := filepath.Join(dir, "inner"), filepath.Join(dir, "outer")
@@ -80,13 +80,13 @@ func TestFileThatIsAMountIsFoundByItsPath(t *testing.T) {
 	write(t, filepath.Join(inner, "spans"), "agent\n")
 	w.refused(t, "no such file")
 	bind(inner, outer)
-	w.counts(t, "agent")
+	w.loads(t, "agent")
 	require.NoError(t, unix.Mount("tmpfs", outer, "tmpfs", 0, ""))
 	w.refused(t, "no such file")
 	w.write(t, "rollout\n")
-	w.counts(t, "rollout")
+	w.loads(t, "rollout")
 	require.NoError(t, unix.Unmount(outer, 0))
-	w.counts(t, "agent")
+	w.loads(t, "agent")
 	require.NoError(t, unix.Unmount(outer, 0))
 	require.NoError(t, unix.Unmount(path, 0))
 }
@@ -119,7 +119,7 @@ func TestExhaustedDescriptorTableKeepsTheLastGoodSet(t *testing.T) {
 	}
 	w.replace(t, "verify\n")
 	w.becomes(t, "verify")
-	another.counts(t, "verify")
+	another.loads(t, "verify")
 }
 
 // TestPipesSocketsAndDevicesAreNotRead would hang if a look waited for the other end of a pipe.
@@ -140,7 +140,7 @@ func TestPipesSocketsAndDevicesAreNotRead(t *testing.T) {
 		require.Equal(t, "job", w.on())
 		require.NoError(t, os.Remove(path))
 		write(t, path, "sandbox\n")
-		w.counts(t, "sandbox")
+		w.loads(t, "sandbox")
 		require.NoError(t, w.Close())
 	}
 }
@@ -187,9 +187,9 @@ func TestFileThatBecomesAPipeIsNotWaitedFor(t *testing.T) {
 	require.Equal(t, "job", w.on())
 }
 
-// TestFileThatTellsNoSizeIsRead reads a file whose size is 0 and whose content is not, as in
+// TestFileOfSizeZeroWithContentIsRead reads a file whose size is 0 and whose content is not, as in
 // /proc and in some user-space file systems.
-func TestFileThatTellsNoSizeIsRead(t *testing.T) {
+func TestFileOfSizeZeroWithContentIsRead(t *testing.T) {
 	info, err := os.Stat("/proc/self/comm")
 	require.NoError(t, err)
 	require.Zero(t, info.Size())
@@ -201,9 +201,9 @@ func TestFileThatTellsNoSizeIsRead(t *testing.T) {
 	require.Equal(t, "job,sandbox", w.on())
 }
 
-// TestFileSystemThatDoesNotAnswerHoldsNothingUp has the kernel ask this test before it opens
+// TestUnresponsiveFileSystemBlocksNothing has the kernel ask this test before it opens
 // the file, and does not answer.
-func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
+func TestUnresponsiveFileSystemBlocksNothing(t *testing.T) {
 	w := newWatched(t, "job\n", control.Interval(time.Millisecond), control.Patience(20*time.Millisecond))
 	_, answer := hold(t, unix.FAN_OPEN_PERM, w.path)
 
@@ -227,9 +227,9 @@ func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
 	require.Eventually(t, func() bool { return readers() <= 1 }, time.Minute, time.Millisecond, "the watch that was closed reads no more")
 }
 
-// TestFileThatChangesWhileItIsReadDoesNotCount has another process write between the two
+// TestFileThatChangesWhileItIsReadIsRefused has another process write between the two
 // readings of a look.
-func TestFileThatChangesWhileItIsReadDoesNotCount(t *testing.T) {
+func TestFileThatChangesWhileItIsReadIsRefused(t *testing.T) {
 	w := newWatched(t, "job\n", control.Patience(time.Minute))
 	ask, answer := hold(t, unix.FAN_ACCESS_PERM, w.path)
 	result := make(chan error, 1)
@@ -239,7 +239,7 @@ func TestFileThatChangesWhileItIsReadDoesNotCount(t *testing.T) {
 	answer()
 	require.ErrorContains(t, resultOf(t, result), "it is being written")
 	require.Equal(t, "job", w.on())
-	w.counts(t, "sandbox")
+	w.loads(t, "sandbox")
 }
 
 // allowOneReading lets the file be read once, and holds the next access.
@@ -266,9 +266,9 @@ func resultOf(t *testing.T, results <-chan error) error {
 	}
 }
 
-// TestReloadReturnsNothingThatAnEarlierLookRead has a read hang between its two halves, and
+// TestReloadReturnsTheResultOfItsOwnRead has a read hang between its two halves, and
 // the file change meanwhile.
-func TestReloadReturnsNothingThatAnEarlierLookRead(t *testing.T) {
+func TestReloadReturnsTheResultOfItsOwnRead(t *testing.T) {
 	w := newWatched(t, "job\n", control.Patience(100*time.Millisecond))
 	ask, answer := hold(t, unix.FAN_ACCESS_PERM, w.path)
 	late := make(chan error, 1)
