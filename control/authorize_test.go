@@ -86,9 +86,9 @@ func TestUnauthorizedIsAnsweredWith401(t *testing.T) {
 		challenge, message string
 	}{
 		{&control.Unauthorized{Challenge: `Basic realm="spans"`, Err: errors.New("log in")}, 401, `Basic realm="spans"`, "log in"},
-		{fmt.Errorf("at the door: %w", &control.Unauthorized{}), 401, `Bearer realm="spangate"`, "at the door: credentials"},
+		{fmt.Errorf("wrapped: %w", &control.Unauthorized{}), 401, `Bearer realm="spangate"`, "wrapped: credentials"},
 		{(*control.Unauthorized)(nil), 401, `Bearer realm="spangate"`, "credentials"},
-		{errors.New("not on a Sunday"), 403, "", "not on a Sunday"},
+		{errors.New("no changes today"), 403, "", "no changes today"},
 	} {
 		refusal = c.err
 		r := e.do("DELETE", "/", "")

@@ -35,7 +35,7 @@ func TestEnvironmentPrecedence(t *testing.T) {
 		{map[string]string{gymOn: "true", lens: "job"}, "job", lens},
 		{map[string]string{gymOn: "true", gym: " \t", lens: "job"}, "job", lens},
 		{map[string]string{gymOn: "true", gym: "\u3000", lens: ""}, "default", "neither " + gym},
-		{map[string]string{gymOn: "true", gym: "nobody_has_it", lens: "job"}, "nobody_has_it", gym},
+		{map[string]string{gymOn: "true", gym: "late_name", lens: "job"}, "late_name", gym},
 		{map[string]string{gymOn: "true", gym: "-all", lens: "job"}, "-all", gym},
 		{map[string]string{gymOn: "true", gym: " Default ,SANDBOX"}, " Default ,SANDBOX", gym},
 		{map[string]string{gymOn: "false", lensOn: "true", gym: "all"}, "", gymOn + " is false"},
@@ -126,7 +126,7 @@ func TestTracesAndTheSDKCanBeSwitchedOffInTheEnvironment(t *testing.T) {
 		require.Equal(t, c.spec, b.Spec, "%v", c.env)
 		require.Contains(t, b.Why, c.why, "%v", c.env)
 	}
-	// What is neither true nor false is an error, whatever else is set.
+	// A value that is neither true nor false is an error, whatever else is set.
 	for _, name := range []string{on, gym, lens} {
 		for _, other := range []string{on, sdk, gym} {
 			env := map[string]string{other: "true", name: "junk"}

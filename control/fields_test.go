@@ -107,7 +107,7 @@ func TestStateCanBeSentBackAfterAnOwnerHasUnregistered(t *testing.T) {
 		want := as[wire.State](before, 200)
 		require.False(t, want.AllowPending)
 		e.form("PUT", "/", "spec=step")
-		for range 2 { // the second time its names are pending, and nothing else
+		for range 2 { // the second time the State lists its names as pending only
 			require.NoError(t, f.registry.Unregister("mydb"))
 			s := as[wire.State](e.json("PUT", "/", before.body), 200)
 			require.Equal(t, want.Baseline, s.Baseline)
@@ -131,12 +131,12 @@ func TestStateOfAPinnedRegistryCanBeSentBack(t *testing.T) {
 	e := newEndpoint(t, f, anyone())
 	before := e.do("GET", "/", "")
 	require.True(t, as[wire.State](before, 200).Pinned)
-	require.Equal(t, []string{"query"}, as[wire.State](before, 200).Pending, "of the baseline, which the pin stands over")
+	require.Equal(t, []string{"query"}, as[wire.State](before, 200).Pending, "of the baseline, which the pin overrides")
 	as[wire.State](e.json("PUT", "/", before.body), 200)
 }
 
-// TestStateAllowsOnlyTheNamesThatItLists pins that the spec of an edited State is read as
-// strictly as any other.
+// TestStateAllowsOnlyTheNamesThatItLists pins that any other name in the spec of an edited State is
+// refused.
 func TestStateAllowsOnlyTheNamesThatItLists(t *testing.T) {
 	f := newFixture(t, control.Start(baseline("job")))
 	e := newEndpoint(t, f, anyone())
@@ -175,7 +175,7 @@ func TestStateAllowsOnlyTheNamesThatItLists(t *testing.T) {
 	require.Equal(t, "job", e.on())
 }
 
-// big returns a fixture with so many leases, each on a spec of its own.
+// big returns a fixture with leases that have a spec each.
 func big(t testing.TB, leases int) *fixture {
 	f := newFixture(t, control.MaxLeases(leases))
 	for i := range leases {
@@ -193,7 +193,7 @@ func TestStateOfThousandsOfLeasesCanBeSentBack(t *testing.T) {
 	require.NoError(t, f.SetBaseline(baseline("")))
 	require.Equal(t, "default,-job", as[wire.State](e.json("PUT", "/", before.body), 200).Spec)
 
-	var indented bytes.Buffer // as a person who edits it has it
+	var indented bytes.Buffer // as an editor shows it
 	require.NoError(t, json.Indent(&indented, []byte(before.body), "", "    "))
 	require.NoError(t, f.SetBaseline(baseline("")))
 	require.Equal(t, "default,-job", as[wire.State](e.json("PUT", "/", indented.String()), 200).Spec)
@@ -236,7 +236,7 @@ func TestLongBodyCostsLittleMemory(t *testing.T) {
 		r := httptest.NewRequest("PUT", "http://localhost/", body)
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
-		most := highest(func() { h.ServeHTTP(w, r) })
+		most := peakHeap(func() { h.ServeHTTP(w, r) })
 		require.Less(t, most, uint64(24<<20), "%s of %.20s: %s", c.field, c.element, w.Body)
 		require.Equal(t, 400, w.Code, "a comma is last")
 	}
@@ -259,8 +259,8 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// highest returns the largest growth of the heap, in bytes, in samples taken while fn runs.
-func highest(fn func()) (most uint64) {
+// peakHeap returns the largest growth of the heap, in bytes, in samples taken while fn runs.
+func peakHeap(fn func()) (most uint64) {
 	runtime.GC()
 	var before, now runtime.MemStats
 	runtime.ReadMemStats(&before)

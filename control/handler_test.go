@@ -71,7 +71,7 @@ func (e *endpoint) json(method, path, body string, headers ...string) response {
 	return e.do(method, path, body, append([]string{"Content-Type", "application/json"}, headers...)...)
 }
 
-// as reads the body into v, whose type must have every field of it, and requires the status.
+// as decodes the body, whose fields T must all have, and requires the status.
 func as[T any](r response, status int) (v T) {
 	r.t.Helper()
 	require.Equal(r.t, status, r.status, r.body)
@@ -224,7 +224,7 @@ func TestLeaseIsGrantedRenewedAndReleasedOverHTTP(t *testing.T) {
 
 	as[wire.Lease](e.do("DELETE", "/leases/"+l.ID, ""), 200)
 	require.Equal(t, "job", e.on())
-	require.Equal(t, "127.0.0.1", e.State().Changes[0].Who, "not the owner, who did not ask")
+	require.Equal(t, "127.0.0.1", e.State().Changes[0].Who, "the client and not the owner")
 	e.do("DELETE", "/leases/"+l.ID, "").refused(404, wire.CodeNotFound)
 	e.form("PATCH", "/leases/"+l.ID, "ttl=1h").refused(404, wire.CodeNotFound)
 
@@ -236,7 +236,7 @@ func TestChangesWithoutAuthorisationAreRefused(t *testing.T) {
 	for name, e := range map[string]*endpoint{
 		"none": newEndpoint(t, newFixture(t, control.Start(baseline("job")))),
 		"one that refuses": newEndpoint(t, newFixture(t, control.Start(baseline("job"))), control.Authorize(func(*http.Request) (string, error) {
-			return "", errors.New("not on a Sunday")
+			return "", errors.New("no changes today")
 		})),
 		"a token":  newEndpoint(t, newFixture(t, control.Start(baseline("job"))), control.Authorize(control.BearerToken("secret"))),
 		"no token": newEndpoint(t, newFixture(t, control.Start(baseline("job"))), control.Authorize(control.BearerToken(""))),
@@ -254,7 +254,7 @@ func TestChangesWithoutAuthorisationAreRefused(t *testing.T) {
 				require.Contains(t, r.refused(403, wire.CodeForbidden).Message, "control.Authorize")
 				require.Empty(t, r.header.Get("WWW-Authenticate"))
 			case "one that refuses":
-				require.Contains(t, r.refused(403, wire.CodeForbidden).Message, "not on a Sunday")
+				require.Contains(t, r.refused(403, wire.CodeForbidden).Message, "no changes today")
 				require.Empty(t, r.header.Get("WWW-Authenticate"))
 			default:
 				require.Contains(t, r.refused(401, wire.CodeUnauthorized).Message, "Authorization: Bearer")
@@ -272,7 +272,7 @@ func TestAuthoriserNamesTheAuthor(t *testing.T) {
 		asked++
 		return r.Header.Get("X-User"), nil
 	}))
-	s := as[wire.State](e.form("PUT", "/", "spec=job&who=somebody+else", "X-User", "ann"), 200)
+	s := as[wire.State](e.form("PUT", "/", "spec=job&who=bob", "X-User", "ann"), 200)
 	require.Equal(t, "ann", s.Who)
 	l := as[wire.Lease](e.form("POST", "/leases", "spec=job&ttl=1h", "X-User", "ann"), 201)
 	require.Equal(t, "ann", l.Owner)
@@ -284,7 +284,7 @@ func TestAuthoriserNamesTheAuthor(t *testing.T) {
 	e.form("POST", "/leases", "spec=job&ttl=1h").refused(400, wire.CodeBadField)
 	require.Equal(t, 5, asked)
 	e.do("GET", "/", "")
-	require.Equal(t, 5, asked, "a read asks nobody")
+	require.Equal(t, 5, asked, "a read is not authorised")
 
 	e.form("PUT", "/", "spec=job", "X-User", strings.Repeat("x", 1000)).refused(403, wire.CodeForbidden)
 }
@@ -455,7 +455,7 @@ func TestETagIsTheGeneration(t *testing.T) {
 	for _, header := range []string{`"x"`, tag[1:], "", strings.ToUpper(tag)} {
 		require.Equal(t, 200, e.do("GET", "/", "", "If-None-Match", header).status, header)
 	}
-	// Whatever changes what there is to see changes the tag.
+	// Every change of the state changes the tag.
 	for _, change := range []func(){
 		func() { e.form("PUT", "/", "spec=") },
 		func() { e.form("POST", "/leases", "spec=job&ttl=1h&owner=me") },
@@ -469,14 +469,14 @@ func TestETagIsTheGeneration(t *testing.T) {
 		require.NotEqual(t, tag, r.header.Get("ETag"))
 		tag = r.header.Get("ETag")
 	}
-	require.NotEqual(t, newFixture(t).State().Generation, newFixture(t).State().Generation, "another process's")
+	require.NotEqual(t, newFixture(t).State().Generation, newFixture(t).State().Generation, "each controller has its own")
 }
 
 func TestStaleIfMatchRefusesEveryChange(t *testing.T) {
 	f := newFixture(t, control.Start(baseline("job")))
 	e := newEndpoint(t, f, anyone())
 	tag := e.do("GET", "/", "").header.Get("ETag")
-	l := f.lease(t, "me", "step", time.Hour) // somebody else's change
+	l := f.lease(t, "me", "step", time.Hour) // changes the tag
 	before := f.State().Generation
 	for _, stale := range []string{tag, `"x"`, "", tag[1 : len(tag)-1], `W/"` + before + `"`} {
 		for _, r := range []response{
@@ -557,7 +557,7 @@ func TestPageEscapesOwnersAndReasonsUnderAStrictPolicy(t *testing.T) {
 	e := newEndpoint(t, f, anyone())
 	r := e.do("GET", "/", "", "Accept", "text/html")
 	require.NotContains(t, r.body, "<script>alert")
-	require.Contains(t, r.body, "alert(1)", "shown, and escaped")
+	require.Contains(t, r.body, "alert(1)", "escaped")
 	for _, r := range []response{r, e.do("GET", "/", ""), e.do("GET", "/nope", ""), e.do("BREW", "/", ""), e.do("GET", "/page/page.css", ""), e.form("PUT", "/", "spec=job")} {
 		policy := r.header.Get("Content-Security-Policy")
 		for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"} {
@@ -589,7 +589,7 @@ func TestHandlerMountsAnywhere(t *testing.T) {
 
 	r := e.do("GET", "/debug/spans?x=y", "", "Accept", "text/html")
 	require.Equal(t, 307, r.status)
-	require.Equal(t, "./spans/", r.header.Get("Location"), "or the page's links lead astray")
+	require.Equal(t, "./spans/", r.header.Get("Location"), "relative to the slash, where the links of the page start")
 
 	bare := httptest.NewServer(control.Handler(f.Controller))
 	t.Cleanup(bare.Close)
@@ -610,7 +610,7 @@ func TestFullAndClosedControllersRefuseChanges(t *testing.T) {
 }
 
 // TestStateOfAWholeJobCanBeSentBack has as many groups as the libraries of a training job, all
-// of them on in every change that is shown, and some leases.
+// on in every change of the state, and 30 leases.
 func TestStateOfAWholeJobCanBeSentBack(t *testing.T) {
 	f := newFixture(t)
 	var groups []spangate.Group

@@ -18,8 +18,8 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// TestTextThatCantBeANameIsRefusedEverywhere gives bad text to everything that takes
-// a spec and keeps pending names. Nothing changes.
+// TestTextThatCantBeANameIsRefusedEverywhere gives bad text to every function that takes a spec with
+// pending names. Nothing changes.
 func TestTextThatCantBeANameIsRefusedEverywhere(t *testing.T) {
 	f := newFixture(t, control.Start(baseline("job")))
 	flagged := baseline("job")
@@ -89,7 +89,7 @@ func TestTextThatCantBeANameIsRefusedEverywhere(t *testing.T) {
 		require.NoError(t, set(longest), place)
 	}
 	for place, set := range places {
-		require.NoError(t, set("default,late_4.x"), "%s: a name that may yet come", place)
+		require.NoError(t, set("default,late_4.x"), "%s: a name that may be registered later", place)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestNamesMustBeOneVisibleLine(t *testing.T) {
 }
 
 // TestControlAndDirectionCharactersAreRefusedInNames enumerates the characters that could hide or
-// reorder what a log says.
+// reorder the text of a log.
 func TestControlAndDirectionCharactersAreRefusedInNames(t *testing.T) {
 	f := newFixture(t)
 	for _, table := range []*unicode.RangeTable{unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control} {

@@ -40,8 +40,8 @@ func newWatched(t *testing.T, text string, opts ...control.WatchOption) *watched
 	return watch(t, path, opts...)
 }
 
-// watch watches path, over the baseline step. Unless opts say otherwise the file is looked at
-// by WatchFile and by Reload only, so that no test depends on how fast the machine is.
+// watch watches path, over the baseline step. Without opts only WatchFile and Reload read the
+// file, so that no test depends on how fast the machine is.
 func watch(t *testing.T, path string, opts ...control.WatchOption) *watched {
 	t.Helper()
 	w := &watched{path: path, log: new(lockedBuffer)}
@@ -73,14 +73,14 @@ func (w *watched) replace(t *testing.T, text string) {
 	require.NoError(t, os.Rename(next, w.path))
 }
 
-// counts looks at the file once, after which it must be in force.
+// loads reads the file once and requires the groups that are on.
 func (w *watched) loads(t *testing.T, on string) {
 	t.Helper()
 	require.NoError(t, w.Reload())
 	require.Equal(t, on, w.on())
 }
 
-// refused looks at the file once, after which nothing must have changed.
+// refused reads the file once and requires the error, and that nothing has changed.
 func (w *watched) refused(t *testing.T, problem string) {
 	t.Helper()
 	before := w.State()
@@ -94,7 +94,7 @@ func (w *watched) refused(t *testing.T, problem string) {
 	require.Equal(t, before.Generation, w.State().Generation)
 }
 
-// becomes waits for the gate and, which may come a moment later, the state to show it.
+// becomes waits until the gate and the state, which may change a moment later, have these groups.
 func (w *watched) becomes(t *testing.T, on string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -102,7 +102,7 @@ func (w *watched) becomes(t *testing.T, on string) {
 	}, time.Minute, time.Millisecond, "it is %s", w.on())
 }
 
-// reports waits for n warnings, of which the last has this text.
+// reports waits for n warnings and requires that the last has this text.
 func (w *watched) reports(t *testing.T, n int, text string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return w.log.lines() >= n }, time.Minute, time.Millisecond)
@@ -201,7 +201,7 @@ func TestChangedFileTakesEffect(t *testing.T) {
 	w.loads(t, "")
 }
 
-// TestChangeThatKeepsSizeAndTimeTakesEffect has two versions that differ in nothing but their content.
+// TestChangeThatKeepsSizeAndTimeTakesEffect changes nothing but the content.
 func TestChangeThatKeepsSizeAndTimeTakesEffect(t *testing.T) {
 	w := newWatched(t, "agent\n")
 	before, err := os.Stat(w.path)
@@ -218,7 +218,7 @@ func TestChangeThatKeepsSizeAndTimeTakesEffect(t *testing.T) {
 // TestFileIsFoundByItsPath changes what is at the path in every way that file events, or a
 // file that is kept open, would miss.
 func TestFileIsFoundByItsPath(t *testing.T) {
-	// Each returns the path, whose file says job, and makes it say something else.
+	// Each returns the path of a file that holds job, and a function that changes what is there.
 	type place func(t *testing.T, dir string) (path string, change func(text string))
 	in := func(dir string, names ...string) string {
 		path := filepath.Join(append([]string{dir}, names...)...)
@@ -324,7 +324,7 @@ func TestFileIsFoundByItsPath(t *testing.T) {
 			for range 3 {
 				change("sandbox\n")
 				w.loads(t, "sandbox")
-				change("verify") // by its size and age not to be told from the next
+				change("verify") // of the size and age of the next
 				w.loads(t, "sandbox")
 				w.loads(t, "verify")
 			}
@@ -359,7 +359,7 @@ func TestBadFileKeepsTheLastGoodSetAndIsReportedOnce(t *testing.T) {
 		w := newWatched(t, "job\n")
 		w.write(t, text)
 		w.refused(t, problem)
-		require.Empty(t, w.log.String(), "one look may have been unlucky")
+		require.Empty(t, w.log.String(), "the first time")
 		w.refused(t, problem)
 		w.reports(t, 1, "stays in force")
 		w.refused(t, problem)
@@ -482,8 +482,7 @@ func TestNilAndZeroFileWatchAreClosed(t *testing.T) {
 	}
 }
 
-// TestHalfWrittenSpecNeverTakesEffect has a look at what is there in the pause between the two
-// halves, wherever it is split.
+// TestHalfWrittenSpecNeverTakesEffect reads the file between two writes, for every split of the text.
 func TestHalfWrittenSpecNeverTakesEffect(t *testing.T) {
 	for _, text := range []string{"verify,\n sandbox,agent\n", "\ufeffverify,sandbox,agent\r\n", "verify,sandbox,agent"} {
 		w := newWatched(t, "job\n")
@@ -498,9 +497,9 @@ func TestHalfWrittenSpecNeverTakesEffect(t *testing.T) {
 			require.NoError(t, err)
 			first := w.Reload()
 			if i < len(text) {
-				require.Equal(t, "job", w.on(), "%q counts", text[:i])
+				require.Equal(t, "job", w.on(), "%q takes effect", text[:i])
 			}
-			if cut := strings.TrimSpace(text[:i]); cut == "" || strings.HasSuffix(cut, ",") {
+			if half := strings.TrimSpace(text[:i]); half == "" || strings.HasSuffix(half, ",") {
 				require.Error(t, first)
 				w.refused(t, "") // however long it stays
 			}
@@ -680,7 +679,7 @@ func TestBlockedLoggerDoesNotDelayTheFile(t *testing.T) {
 func TestFileMayHaveAnyPath(t *testing.T) {
 	for _, name := range []string{"a\nb", "\xff", strings.Repeat("ü", 100), "spans, of \"mine\""} {
 		deep := t.TempDir()
-		for range 6 { // longer than a reason may be
+		for range 6 { // longer than MaxWhyLen
 			deep = filepath.Join(deep, strings.Repeat("d", 200))
 		}
 		for _, dir := range []string{t.TempDir(), deep} {
