@@ -56,7 +56,7 @@ func TestTextThatCantBeANameIsRefusedWhereverASpecIsRead(t *testing.T) {
 		"FromLookup": func(s string) error {
 			b, err := control.FromLookup(lookup(map[string]string{control.EnvGymEnabled: "1", control.EnvGymSpanGroups: s}))
 			if err != nil {
-				require.ErrorIs(t, err, control.ErrEnvironment)
+				requireEnvironmentError(t, err)
 				require.Empty(t, b.Spec)
 			}
 			return err
