@@ -53,6 +53,7 @@ var (
 
 var (
 	stateFields = fieldsOf[wire.State]()
+	stateLists  = fieldsOf[wire.State](reflect.Slice)
 	// times are names that a client may use for the field ttl by mistake.
 	times = []string{"expires", "expiry", "end", "until", "for", "duration", "timeout"}
 )
@@ -60,10 +61,11 @@ var (
 // generation is the field that tells a State from a Baseline.
 const generation = "generation"
 
-// fieldsOf returns the names of the JSON fields of a struct.
-func fieldsOf[T any]() (names []string) {
+// fieldsOf returns the names of the JSON fields of a struct: those of some kinds, or all.
+func fieldsOf[T any](kinds ...reflect.Kind) (names []string) {
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[T]()) {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name != "" && (kinds == nil || slices.Contains(kinds, field.Type.Kind())) {
 			names = append(names, name)
 		}
 	}
@@ -212,21 +214,20 @@ func (f *fields) readJSON(b *body) error {
 			return badField(wire.CodeBadField, name, "it is given twice")
 		}
 		value := json.RawMessage("null")
-		switch onlyState := f.to == toBaseline && slices.Contains(stateFields, name); {
+		switch start := b.d.InputOffset(); {
 		case slices.Contains(f.to.fields, name):
 			err = b.d.Decode(&value)
-		case onlyState && name == generation:
-			ofState = name
-			err = b.d.Decode(&value)
-		case onlyState:
-			ofState = name
-			start := b.d.InputOffset()
-			b.skipping = true
-			err = listed.read(b.d, name)
+		case f.to != toBaseline || !slices.Contains(stateFields, name):
+			return f.to.unknown(name)
+		default:
+			ofState, b.skipping = name, true
+			if slices.Contains(stateLists, name) {
+				err = listed.read(b.d, name)
+			} else {
+				err = b.d.Decode(&value)
+			}
 			b.skipping = false
 			b.skipped += b.d.InputOffset() - start
-		default:
-			return f.to.unknown(name)
 		}
 		if err != nil {
 			return bad("bad JSON")
@@ -279,53 +280,39 @@ func (f *fields) readForm(b *body) error {
 // names are the names of groups and presets and the pending names that a State lists.
 type names map[string]bool
 
-// read reads the value of a field that only a State has, and keeps its names.
+// read reads a list of a State, and keeps its names.
 func (n names) read(d *json.Decoder, field string) error {
-	switch field {
-	case "groups", "presets":
-		return each(d, func(item struct{ Name string }) { n.add(item.Name) })
-	case "pending":
-		return each(d, n.add)
+	keep := slices.Contains([]string{"groups", "presets", "pending"}, field)
+	token, err := d.Token()
+	if _, compound := token.(json.Delim); err != nil || !compound && !keep {
+		return err // a scalar is not read further
 	}
-	const maxDepth = 16
-	depth := 0
-	for {
-		switch token, err := d.Token(); {
-		case err != nil:
-			return err
-		case token == json.Delim('['), token == json.Delim('{'):
-			depth++
-		case token == json.Delim(']'), token == json.Delim('}'):
-			depth--
-		}
-		if depth == 0 {
-			return nil
-		} else if depth > maxDepth {
-			return errors.New("nested too deeply")
-		}
-	}
-}
-
-// add keeps name if it can be a name and there is room.
-func (n names) add(name string) {
-	if len(name) <= spec.MaxNameLen && len(n) < maxNames {
-		n[name] = true
-	}
-}
-
-// each reads an array and calls fn with each element.
-func each[T any](d *json.Decoder, fn func(T)) error {
-	if token, err := d.Token(); err != nil || token != json.Delim('[') {
-		return cmp.Or(err, errors.New("no array"))
+	if token != json.Delim('[') {
+		return errors.New("no array")
 	}
 	for d.More() {
-		var item T
-		if err := d.Decode(&item); err != nil {
+		var name listedName
+		if err := d.Decode(&name); err != nil {
 			return err
 		}
-		fn(item)
+		if len(name) <= spec.MaxNameLen && len(n) < maxNames && keep {
+			n[string(name)] = true
+		}
 	}
-	_, err := d.Token()
+	_, err = d.Token()
+	return err
+}
+
+// listedName is the name in an element of a list: a string, or the field name of an object.
+type listedName string
+
+func (n *listedName) UnmarshalJSON(text []byte) error {
+	if text[0] == '"' {
+		return json.Unmarshal(text, (*string)(n))
+	}
+	var item struct{ Name string }
+	err := json.Unmarshal(text, &item)
+	*n = listedName(item.Name)
 	return err
 }
 
