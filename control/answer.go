@@ -157,37 +157,33 @@ func (h *handler) refusal(err error) *badRequest {
 	if errors.As(err, &bad) {
 		return bad
 	}
-	status, e := http.StatusBadRequest, wire.Error{Code: wire.CodeBadField, Message: err.Error()}
-	field := "spec"
+	bad = &badRequest{status: http.StatusBadRequest, body: wire.Error{Code: wire.CodeBadField, Message: err.Error()}}
+	specField := "spec"
 	var of *Error
 	if errors.As(err, &of) && of.Op == opQuiet {
-		field = "quiet"
+		specField = "quiet"
 	}
 	var unknown *spangate.ParseError
 	switch {
 	case errors.Is(err, spangate.ErrUnknownName) && errors.As(err, &unknown):
-		e.Code, e.Field, e.Valid = wire.CodeUnknownName, field, unknown.Valid
-		for _, u := range unknown.Unknown {
-			e.Unknown = append(e.Unknown, wire.UnknownName(u))
-		}
+		bad.body.Code, bad.body.Field, bad.body.Valid = wire.CodeUnknownName, specField, unknown.Valid
+		bad.body.Unknown = convert(unknown.Unknown, func(u spangate.UnknownName) wire.UnknownName { return wire.UnknownName(u) })
 	case errors.Is(err, spangate.ErrSpecTooLong), errors.Is(err, ErrSpec), errors.Is(err, ErrNoEffect):
-		e.Field = field
+		bad.body.Field = specField
 	case errors.Is(err, ErrTTL):
-		e.Field = "ttl"
+		bad.body.Field = "ttl"
 	case errors.Is(err, ErrOwner):
-		e.Field = "owner"
+		bad.body.Field = "owner"
 	case errors.Is(err, ErrWhy):
-		e.Field = "why"
+		bad.body.Field = "why"
 	case errors.Is(err, ErrNoLease):
-		status, e.Code = http.StatusNotFound, wire.CodeNotFound
+		bad.status, bad.body.Code = http.StatusNotFound, wire.CodeNotFound
 	case errors.Is(err, ErrTooManyLeases):
-		status, e.Code = http.StatusConflict, wire.CodeTooManyLeases
+		bad.status, bad.body.Code = http.StatusConflict, wire.CodeTooManyLeases
 	case errors.Is(err, ErrClosed):
-		status, e.Code = http.StatusGone, wire.CodeClosed
+		bad.status, bad.body.Code = http.StatusGone, wire.CodeClosed
 	case errors.Is(err, errStale):
-		status, e.Code = http.StatusPreconditionFailed, wire.CodeStale
-		e.Generation = h.c.generation()
-		e.Message = "the state is no longer of the generation in If-Match; get it again, and decide again"
+		bad.status, bad.body.Code, bad.body.Generation = http.StatusPreconditionFailed, wire.CodeStale, h.c.generation()
 	}
-	return &badRequest{status: status, body: e}
+	return bad
 }

@@ -20,32 +20,27 @@ import (
 // ChangeKind says what changed.
 type ChangeKind string
 
-// The kinds of a [Change].
+// The kinds of a [Change], as in package wire.
 const (
-	KindBaseline   ChangeKind = wire.KindBaseline   // another baseline, or back to that of start-up
-	KindLease      ChangeKind = wire.KindLease      // a lease was granted
-	KindRenewal    ChangeKind = wire.KindRenewal    // a lease ends later, or sooner
-	KindRelease    ChangeKind = wire.KindRelease    // a lease was released
-	KindExpiry     ChangeKind = wire.KindExpiry     // the time of leases has passed
-	KindLimits     ChangeKind = wire.KindLimits     // another deny list or ceiling
-	KindNamespaces ChangeKind = wire.KindNamespaces // a namespace was registered, replaced or unregistered
-	KindRegistry   ChangeKind = wire.KindRegistry   // the registry's own SetSpec or Pin was called
-	KindClose      ChangeKind = wire.KindClose      // the controller was closed
+	KindBaseline   ChangeKind = wire.KindBaseline
+	KindLease      ChangeKind = wire.KindLease
+	KindRenewal    ChangeKind = wire.KindRenewal
+	KindRelease    ChangeKind = wire.KindRelease
+	KindExpiry     ChangeKind = wire.KindExpiry
+	KindLimits     ChangeKind = wire.KindLimits
+	KindNamespaces ChangeKind = wire.KindNamespaces
+	KindRegistry   ChangeKind = wire.KindRegistry
+	KindClose      ChangeKind = wire.KindClose
 )
 
-var kinds = []ChangeKind{KindBaseline, KindLease, KindRenewal, KindRelease, KindExpiry, KindLimits, KindNamespaces, KindRegistry, KindClose}
-
-// Change is one entry of the change log.
+// Change is one entry of the change log: what was on, what is on, who changed it and why, as in
+// [wire.Change].
 type Change struct {
-	// Generation is the one that the change made, as in [State.Generation].
 	Generation string
-	// Time is when it was made, in UTC, in milliseconds.
-	Time time.Time
-	Kind ChangeKind
-	// Who made it, and why, in words; Why may be empty.
-	Who, Why string
-	// Old and New have the groups that were on before and after, sorted.
-	Old, New []string
+	Time       time.Time // in UTC, in milliseconds
+	Kind       ChangeKind
+	Who, Why   string
+	Old, New   []string
 }
 
 // maxChanges is how many changes State shows. Each names all that is on, twice.
@@ -80,7 +75,9 @@ func (c *Controller) reportChange(at time.Time, change Change) {
 		slog.String("who", change.Who), slog.String("why", change.Why),
 		slog.Any("old", slices.Clone(change.Old)), slog.Any("new", slices.Clone(change.New)))
 	for _, fn := range c.options.onChange {
-		protect(func() { fn(change.clone()) }, c.reportPanic)
+		if panicked := protect(func() { fn(change.clone()) }); panicked != nil {
+			c.record(time.Now(), slog.LevelError, "spangate: a callback of the controller panicked; the others are called, and so is this one for the next change", panicked...)
+		}
 	}
 }
 
@@ -94,7 +91,7 @@ func (change Change) clone() Change {
 // the queue.
 func (c *Controller) record(at time.Time, level slog.Level, message string, attrs ...slog.Attr) {
 	c.report(func() {
-		ctx, handler := context.Background(), c.logger().Handler()
+		ctx, handler := context.Background(), cmp.Or(c.options.logger, slog.Default()).Handler()
 		if !handler.Enabled(ctx, level) {
 			return
 		}
@@ -107,31 +104,23 @@ func (c *Controller) record(at time.Time, level slog.Level, message string, attr
 // report calls log, which logs a record. If the log handler panics, the record counts as
 // dropped. It runs in the queue.
 func (c *Controller) report(log func()) {
-	protect(log, func(any, []byte) { c.log.dropped.Add(1) })
+	if protect(log) != nil {
+		c.log.dropped.Add(1)
+	}
 }
 
-// protect calls fn, and if fn panics calls panicked. A panic on a goroutine of the controller
-// would end the process, where no caller can recover it.
-func protect(fn func(), panicked func(value any, stack []byte)) {
+// protect calls fn and returns the attrs of a record about its panic, or nil. A panic on a
+// goroutine of the controller would end the process, where no caller can recover it.
+func protect(fn func()) (panicked []slog.Attr) {
+	const maxStack = 4096
 	defer func() {
 		if value := recover(); value != nil {
-			panicked(value, debug.Stack())
+			stack := debug.Stack()
+			panicked = []slog.Attr{slog.String("panic", spec.Head(fmt.Sprint(value))), slog.String("stack", string(stack[:min(len(stack), maxStack)]))}
 		}
 	}()
 	fn()
-}
-
-// reportPanic reports that a callback panicked.
-func (c *Controller) reportPanic(value any, stack []byte) {
-	const maxStack = 4096
-	c.record(time.Now(), slog.LevelError, "spangate: a callback of the controller panicked; the others are called, and so is this one for the next change",
-		slog.String("panic", spec.Head(fmt.Sprint(value))), slog.String("stack", string(stack[:min(len(stack), maxStack)])))
-}
-
-// reportDropped reports that n records were dropped.
-func (c *Controller) reportDropped(n int) {
-	c.record(time.Now(), slog.LevelWarn, "spangate: records of the change log were dropped here, since the log handler or a callback is slow",
-		slog.Int("dropped", n))
+	return nil
 }
 
 // maxRefusals is how many refusals are logged a second.
@@ -142,29 +131,12 @@ type refusals struct {
 	mu         sync.Mutex
 	since      time.Time // the beginning of the current second
 	logged     int       // in that second
-	suppressed int       // refusals that were not logged since the last one that was
+	suppressed int       // not logged since the last one that was
 }
 
-// admit reports whether a refusal at this time must be logged, and if so how many before it
-// were not.
-func (r *refusals) admit(at time.Time) (suppressed int, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if at.Sub(r.since) >= time.Second {
-		r.since, r.logged = at, 0
-	}
-	if r.logged == maxRefusals {
-		r.suppressed++
-		return 0, false
-	}
-	r.logged++
-	suppressed, r.suppressed = r.suppressed, 0
-	return suppressed, true
-}
-
-// logRefusal queues a record of a request that the endpoint refused, in the order of the
-// changes. At most maxRefusals are logged in a second; the next record has the number of those
-// that were not. The caller bounds attrs. After Close nothing is logged.
+// logRefusal queues a record of a request that the endpoint refused. At most maxRefusals are
+// logged in a second; the next record has the number of those that were not. The caller bounds
+// attrs. After Close nothing is logged.
 func (c *Controller) logRefusal(attrs ...slog.Attr) {
 	if c.usable() != nil {
 		return
@@ -174,13 +146,20 @@ func (c *Controller) logRefusal(attrs ...slog.Attr) {
 		return
 	default:
 	}
-	at := time.Now()
-	suppressed, ok := c.refusals.admit(at)
-	if !ok {
+	at, r := time.Now(), &c.refusals
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at.Sub(r.since) >= time.Second {
+		r.since, r.logged = at, 0
+	}
+	if r.logged == maxRefusals {
+		r.suppressed++
 		return
 	}
-	if suppressed > 0 {
-		attrs = append(slices.Clone(attrs), slog.Int("suppressed", suppressed))
+	r.logged++
+	if r.suppressed > 0 {
+		attrs = append(slices.Clone(attrs), slog.Int("suppressed", r.suppressed))
+		r.suppressed = 0
 	}
 	c.warn(at, "spangate: a request to change what is on was refused", attrs...)
 }
@@ -192,3 +171,9 @@ func (c *Controller) warn(at time.Time, message string, attrs ...slog.Attr) {
 }
 
 func (c *Controller) logger() *slog.Logger { return cmp.Or(c.options.logger, slog.Default()) }
+
+// reportDropped logs that n records were dropped. It runs in the queue.
+func (c *Controller) reportDropped(n int) {
+	c.record(time.Now(), slog.LevelWarn, "spangate: records of the change log were dropped here, since the log handler or a callback is slow",
+		slog.Int("dropped", n))
+}

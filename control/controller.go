@@ -24,19 +24,18 @@ import (
 //
 // # The change log
 //
-// A goroutine of the controller logs the records and calls the callbacks of [OnChange], in the
-// order of the changes: no change waits for a log handler or a callback. Up to 4096 records
-// wait; more are dropped. A record in their place has their number, and [Metrics] counts them.
-// The registry's own records take the same way. A panic of a callback is logged with its stack;
-// a record whose log handler panics counts as dropped.
+// A goroutine of the controller logs every change and calls the callbacks of [OnChange], in the
+// order of the changes: no change waits for a log handler or a callback. It logs the registry's
+// records too. Up to 4096 records wait; more are dropped, a record in their place has their
+// number, and [Metrics] counts them. A panic of a callback is logged with its stack; a record
+// whose log handler panics counts as dropped.
 //
 // # Changes of the registry itself
 //
-// A registry has one controller at a time. A spec that the program sets on the registry itself,
-// with SetSpec, holds until the next change by the controller, which the end of a lease is too:
-// then the controller's set is on again. A [registry.Registry.Pin] holds until SetSpec is
-// called: until then the controller's changes turn nothing on or off. The first change after
-// the SetSpec puts the controller's set in force again. The change log shows both.
+// A spec that the program sets on the registry itself, with SetSpec, holds until the next change
+// by the controller, which the end of a lease is too. A [registry.Registry.Pin] holds until
+// SetSpec is called: until then the controller's changes turn nothing on or off, and the first
+// change after the SetSpec puts the controller's set in force again. The change log shows both.
 type Controller struct {
 	control  plan.Control
 	options  options
@@ -82,6 +81,8 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 	defer control.End()
 	c.control = control
 	c.view.Store(&view{Generation: now, enabled: now.Enabled()})
+	c.timer = time.AfterFunc(time.Hour, c.expire)
+	c.timer.Stop() // until there is a lease
 	t := &tx{c, time.Now(), newIntent(o)}
 	t.commit(KindBaseline, o.startup.Who, o.startup.Why)
 	time.AfterFunc(startDelay, c.log.begin)

@@ -35,7 +35,7 @@ var (
 	ErrNoLease = errors.New("no such lease")
 
 	// errStale is a change that must follow on another generation. Only requests make one.
-	errStale = errors.New("the state has changed")
+	errStale = errors.New("the state is no longer of the generation in If-Match; get it again, and decide again")
 )
 
 // opQuiet is the Op of an [Error] about the Quiet of a [LeaseRequest].

@@ -94,8 +94,8 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 	return l, nil
 }
 
-// checkLease returns an error if a spec of req is refused, or if the two can do nothing. As with
-// checkSpec, a name that is unregistered before the change is made is pending.
+// checkLease returns an error if a spec of req is refused, or if the two can do nothing. Like
+// checkSpec it is called without the lock.
 func (c *Controller) checkLease(req LeaseRequest) error {
 	if err := c.checkSpec(req.Spec, req.AllowPending); err != nil {
 		return err
@@ -229,25 +229,19 @@ func (c *Controller) checkTTL(ttl time.Duration) error {
 	return nil
 }
 
-// arm sets the timer that calls expire when the first lease ends. There is one timer, however
-// many leases there are. The registry is locked.
+// arm sets the timer for the end of the first lease. The registry is locked.
 func (c *Controller) arm(at time.Time) {
-	leases := c.view.Load().intent.leases
-	switch {
-	case len(leases) == 0 && c.timer != nil:
-		c.timer.Stop()
-	case len(leases) == 0:
-	case c.timer == nil:
-		c.timer = time.AfterFunc(leases[0].end.Sub(at), c.expire)
-	default:
+	if leases := c.view.Load().intent.leases; len(leases) > 0 {
 		c.timer.Reset(leases[0].end.Sub(at))
+	} else {
+		c.timer.Stop()
 	}
 }
 
 // expire ends the leases whose time has passed, all in one change.
 //
 // It may find none: the timer can fire while another change, which renews or releases the
-// lease that was due, holds the lock. Either way the end of the change arms the timer again.
+// lease that was due, holds the lock.
 func (c *Controller) expire() {
 	t, err := c.begin(author{})
 	if err != nil {
@@ -270,14 +264,13 @@ func owners(leases []*lease) string {
 	const most = 4
 	var names []string
 	for _, l := range leases {
-		if slices.Contains(names, l.owner) {
-			continue
+		if !slices.Contains(names, l.owner) {
+			names = append(names, l.owner)
 		}
-		if len(names) == most {
-			names = append(names, "others")
+		if len(names) > most {
+			names[most] = "others"
 			break
 		}
-		names = append(names, l.owner)
 	}
 	return strings.Join(names, ", ")
 }

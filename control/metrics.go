@@ -5,6 +5,7 @@ package control
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -14,7 +15,7 @@ import (
 // metrics are the instruments of [Metrics]. The zero value has none and does nothing.
 type metrics struct {
 	changes      metric.Int64Counter
-	counted      map[ChangeKind]*atomic.Int64 // changes that have not been added to the counter
+	counted      sync.Map // *atomic.Int64 by ChangeKind: changes that have not been added to the counter
 	registration metric.Registration
 }
 
@@ -25,7 +26,7 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 		return nil
 	}
 	meter := p.Meter("github.com/spangate/spangate/control")
-	var err1, err2, err3, err4 error
+	var err3 error
 	on, err1 := meter.Int64ObservableGauge("spangate.group.on",
 		metric.WithDescription("1 if the spans of the group exist, 0 if not"))
 	leases, err2 := meter.Int64ObservableGauge("spangate.leases",
@@ -37,12 +38,7 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return err
 	}
-	m.counted = make(map[ChangeKind]*atomic.Int64)
-	for _, kind := range kinds {
-		m.counted[kind] = new(atomic.Int64)
-	}
-	var err error
-	m.registration, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+	m.registration, err1 = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		v := c.view.Load()
 		if v == nil { // New has not returned
 			return nil
@@ -59,24 +55,24 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 		m.flush()
 		return nil
 	}, on, leases, dropped)
-	return err
+	return err1
 }
 
 // count counts a change. It is called with the registry's lock held, under which the counter,
 // which is the meter provider's code, must not be called: flush calls it later.
 func (m *metrics) count(kind ChangeKind) {
-	if n := m.counted[kind]; n != nil {
-		n.Add(1)
+	if m.changes != nil {
+		n, _ := m.counted.LoadOrStore(kind, new(atomic.Int64))
+		n.(*atomic.Int64).Add(1)
 	}
 }
 
 // flush adds the changes that were counted to the counter. It runs when the instruments are
 // collected, so that each collection has every change that was made before it.
 func (m *metrics) flush() {
-	for kind, n := range m.counted {
-		if made := n.Swap(0); made > 0 {
-			m.changes.Add(context.Background(), made, metric.WithAttributes(attribute.String("spangate.change.kind", string(kind))))
-		}
+	for kind, n := range m.counted.Range {
+		made := n.(*atomic.Int64).Swap(0)
+		m.changes.Add(context.Background(), made, metric.WithAttributes(attribute.String("spangate.change.kind", string(kind.(ChangeKind)))))
 	}
 }
 

@@ -82,18 +82,16 @@ func MaxLeases(n int) Option { return func(o *options) { o.maxLeases = n } }
 func MaxTTL(d time.Duration) Option { return func(o *options) { o.maxTTL = d } }
 
 // Logger makes the controller log to l. Without it, and if l is nil, it logs to [slog.Default]
-// as it is when the record is logged. The goroutine of the change log calls the handler; the
-// time of a record is that of the change.
+// as it is when the record is logged. The time of a record is that of the change.
 func Logger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
 // OnChange calls fn after every change, in the order of the changes and one call at a time,
-// from the goroutine of the change log: fn may call the controller, and delays no change. A
-// nil fn has no effect.
+// from the goroutine of the change log: fn may call the controller. A nil fn has no effect.
 //
 // The first call comes after [New] has returned: at the first change that is made with the
-// controller, or a tenth of a second after New if there is none. While fn is slow, up to 4096
-// records wait for it; fn is not called for more. A panic in fn is logged. Calls that have begun
-// or wait when [Controller.Close] is called are still made.
+// controller, or a tenth of a second after New. fn is not called for records of the change log
+// that are dropped. Calls that have begun or wait when [Controller.Close] is called are still
+// made.
 func OnChange(fn func(Change)) Option {
 	return func(o *options) {
 		if fn != nil {
@@ -103,13 +101,13 @@ func OnChange(fn func(Change)) Option {
 }
 
 // Roots lets [Controller.State] and the endpoint show the groups that begin traces and are off,
-// so that spans of other groups have no span above them. The function of returns the groups of
-// a gate that begin traces; pass [otelgate.TracerProvider.Roots] of the program's provider:
+// so that spans of other groups have no span above them. of returns the groups of a gate that
+// begin traces; pass [otelgate.TracerProvider.Roots] of the program's provider:
 //
 //	control.New(r, control.Roots(provider.Roots))
 //
-// Every read of the state calls of, with the gate of each namespace, from any goroutine; it must
-// return soon. A nil of has no effect.
+// Every read of the state calls of, with the gate of each namespace, from any goroutine. A nil of
+// has no effect.
 //
 // [otelgate.TracerProvider.Roots]: https://pkg.go.dev/github.com/spangate/spangate/otelgate#TracerProvider.Roots
 func Roots(of func(gate *spangate.Gate) spangate.Mask) Option {

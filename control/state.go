@@ -12,68 +12,38 @@ import (
 	"github.com/spangate/spangate/internal/plan"
 )
 
-// State is a snapshot of one generation of a [Controller]. No list in it is nil.
+// State is a snapshot of one generation of a [Controller]. A field means what the field of the
+// same name in [wire.State] means, but durations are durations and the baseline in force is
+// Baseline. Times are in UTC, in milliseconds. No list is nil.
 type State struct {
-	// Baseline is the baseline in force, and Startup the one that [Controller.ResetBaseline] goes
-	// back to.
-	Baseline, Startup Baseline
-	// Generation is opaque, and different after every change of anything but time, and in every
-	// process.
-	Generation string
-	// Now is when the snapshot was taken, in UTC, in milliseconds.
-	Now time.Time
-	// Pinned reports whether the program has pinned a set in the registry: that set is on,
-	// and baseline, leases and limits have no effect, until the program ends the pin.
-	Pinned bool
-	// Deny and Ceiling are the limits in force, as in [Limits].
-	Deny, Ceiling string
-	// Enabled has the groups that are on, sorted.
-	Enabled []string
-	// Roots has the groups that are off and begin traces, sorted, as far as the function of the
-	// option [Roots] has seen. It may change within a generation.
-	Roots []string
-	// Pending has the names that are not registered, sorted: of the baseline, the leases, the
-	// limits, and a spec or pin that the program has set on the registry itself.
-	Pending []string
-	// Groups has every group that is registered, sorted by name.
-	Groups []Group
-	// Presets has every preset that is registered and all, sorted by name.
-	Presets []Preset
-	// Leases has the live leases, the first to end first.
-	Leases []LeaseInfo
-	// Changes has the latest changes, at most 20, the newest first.
-	Changes []Change
-	// MaxTTL and MaxLeases are the bounds of the options of these names.
-	MaxTTL    time.Duration
-	MaxLeases int
+	Baseline, Startup       Baseline
+	Generation              string
+	Now                     time.Time
+	Pinned                  bool
+	Deny, Ceiling           string
+	Enabled, Roots, Pending []string
+	Groups                  []Group
+	Presets                 []Preset
+	Leases                  []LeaseInfo
+	Changes                 []Change // at most 20
+	MaxTTL                  time.Duration
+	MaxLeases               int
 }
 
-// Group is a group that is registered, and why it is on or off.
+// Group is a registered group, and why it is on or off, as in [wire.Group].
 type Group struct {
-	Name string
-	// On reports whether its spans exist.
-	On bool
-	// Baseline reports whether the baseline selects it.
-	Baseline bool
-	// Leases and Quiet have the ids of the leases that add it and that quiet it, in the order of
-	// [State.Leases]. The baseline does not turn it on while a lease quiets it.
-	Leases, Quiet []string
-	// Withheld reports whether the limits keep it off.
-	Withheld bool
-	// Overridden reports whether baseline, leases and limits say otherwise than On, because the
-	// program has set a spec or pin on the registry itself.
-	Overridden bool
-	// Members has the namespaces that have a group of this name, sorted; one as a rule.
-	Members []Member
+	Name                 string
+	On, Baseline         bool
+	Leases, Quiet        []string // ids of leases
+	Withheld, Overridden bool
+	Members              []Member
 }
 
-// Member is a group in one namespace.
+// Member is a group in one namespace, as in [wire.Member].
 type Member struct {
 	Namespace string
-	// Bit is the position of the group's bit in the namespace's mask, 0 to 63.
-	Bit int
-	// Doc is the group's doc in the catalog; it may be empty.
-	Doc string
+	Bit       int // the position, 0 to 63
+	Doc       string
 }
 
 // PresetState says how many groups of a [Preset] are on.
@@ -86,35 +56,21 @@ const (
 	PresetMixed PresetState = wire.Mixed // some of its groups are on
 )
 
-// Preset is a preset that is registered, or all.
+// Preset is a registered preset, or all, as in [wire.Preset].
 type Preset struct {
-	Name  string
-	State PresetState
-	// Groups has its live members, sorted.
+	Name   string
+	State  PresetState
 	Groups []string
-	// Doc is the preset's doc in the catalogs that have it; it may be empty.
-	Doc string
+	Doc    string
 }
 
-// LeaseInfo is a live lease.
+// LeaseInfo is a live lease, as in [wire.Lease].
 type LeaseInfo struct {
-	ID string
-	// Owner, Spec, Quiet, Why and AllowPending are those of the [LeaseRequest].
-	Owner, Spec, Quiet, Why string
-	AllowPending            bool
-	// Groups and Quieted have what Spec and Quiet select now, sorted, those that are withheld
-	// included.
-	Groups, Quieted []string
-	// StillOn has those of Quieted that are on all the same, because a lease adds them.
-	StillOn []string
-	// Withheld has those of Groups that the limits keep off.
-	Withheld []string
-	// Pending has the names of Spec and Quiet that are not registered, sorted.
-	Pending []string
-	// Start and End are when it was granted and when it ends, in UTC, in milliseconds.
-	Start, End time.Time
-	// Left is how long it still has, by the monotonic clock.
-	Left time.Duration
+	ID, Owner, Spec, Quiet, Why                 string
+	AllowPending                                bool
+	Groups, Quieted, StillOn, Withheld, Pending []string
+	Start, End                                  time.Time
+	Left                                        time.Duration
 }
 
 // view is one generation: what State and the endpoint show is made from it. It is immutable.
