@@ -52,7 +52,7 @@ func (c Config) Baseline() Baseline {
 //	…
 //	flag.Var(control.Flag(&base), "spans", "span groups, as in default,sandbox")
 //	flag.Parse()
-//	c, err := control.New(registry.Default(), control.Start(base))
+//	c, err := control.New(registry.Default(), control.StartupBaseline(base))
 //
 // It is configuration, and lenient as that is. A value that [Controller.Configure] would refuse
 // is refused in the same words, and b is left as it was. With a nil b every value is refused.

@@ -86,9 +86,9 @@ func TestFromEnvReadsTheProcessEnvironment(t *testing.T) {
 	t.Setenv(control.EnvLensSpanGroups, "job,sandbox")
 	b, err := control.FromEnv()
 	require.NoError(t, err)
-	f := newFixture(t, control.Start(b))
+	f := newFixture(t, control.StartupBaseline(b))
 	require.Equal(t, "job,sandbox", f.on())
-	require.Equal(t, control.EnvLensSpanGroups, f.State().Why)
+	require.Equal(t, control.EnvLensSpanGroups, f.State().Baseline.Why)
 }
 
 func TestTracesAndTheSDKCanBeSwitchedOffInTheEnvironment(t *testing.T) {
@@ -181,7 +181,7 @@ func TestPrefixesOfTheProgramWinInTheEnvironment(t *testing.T) {
 	}
 	b, err = control.FromLookup(lookup(nil), many...)
 	require.NoError(t, err)
-	newFixture(t, control.Start(b)) // its Why is not too long
+	newFixture(t, control.StartupBaseline(b)) // its Why is not too long
 
 	t.Setenv("MYAPP_OTEL_ENABLED", "yes")
 	t.Setenv("MYAPP_OTEL_SPAN_GROUPS", "agent")
@@ -253,7 +253,7 @@ func TestExclusionThatPythonReadsIsWarnedAbout(t *testing.T) {
 	}
 	require.Equal(t, 3, log.lines(), log.String())
 	for _, b := range baselines {
-		newFixture(t, control.Start(b)) // which takes the reason
+		newFixture(t, control.StartupBaseline(b)) // which takes the reason
 	}
 }
 
@@ -294,7 +294,7 @@ func TestFlagReplacesTheBaseline(t *testing.T) {
 }
 
 func TestFlagOfAControllerConfiguresIt(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	flags := flag.NewFlagSet("x", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.Var(f.Flag(), "spans", "span groups")

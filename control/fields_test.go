@@ -28,7 +28,7 @@ func TestJSONSentAsAFormIsRefusedWithTheContentType(t *testing.T) {
 }
 
 func TestUnknownFieldIsRefusedWithWhereItBelongs(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job"))), anyone())
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), anyone())
 	l := e.lease(t, "me", "step", time.Hour)
 	before := e.State().Generation
 	for _, c := range []struct{ method, path, field, text string }{
@@ -139,7 +139,7 @@ func TestStateOfAPinnedRegistryCanBeSentBack(t *testing.T) {
 // TestStateAllowsOnlyTheNamesThatItLists pins that any other name in the spec of an edited State is
 // refused.
 func TestStateAllowsOnlyTheNamesThatItLists(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	e := newEndpoint(t, f, anyone())
 	before := f.State().Generation
 	for _, c := range []struct {

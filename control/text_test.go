@@ -21,7 +21,7 @@ import (
 // TestTextThatCantBeANameIsRefusedEverywhere gives bad text to every function that takes a spec with
 // pending names. Nothing changes.
 func TestTextThatCantBeANameIsRefusedEverywhere(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	flagged := baseline("job")
 	makes := func(opt control.Option) error {
 		c, err := control.New(registry.New(), opt)
@@ -31,9 +31,9 @@ func TestTextThatCantBeANameIsRefusedEverywhere(t *testing.T) {
 		return err
 	}
 	places := map[string]func(spec string) error{
-		"Start": func(s string) error { return makes(control.Start(baseline(s))) },
+		"Start": func(s string) error { return makes(control.StartupBaseline(baseline(s))) },
 		"Start of Config": func(s string) error {
-			return makes(control.Start(control.Config{Enabled: true, SpanGroups: s}.Baseline()))
+			return makes(control.StartupBaseline(control.Config{Enabled: true, SpanGroups: s}.Baseline()))
 		},
 		"Deny":      func(s string) error { return makes(control.Deny(s)) },
 		"Ceiling":   func(s string) error { return makes(control.Ceiling(s)) },

@@ -72,12 +72,12 @@ type FileWatch struct {
 //
 // WatchFile returns after the first read, and within about five seconds if the file system
 // does not answer. A file that can't be used is no error. The error is an [*Error] if path is
-// empty or an option is bad, or for [ErrClosed] or [ErrNilController]; or the operating system's
+// empty or an option is bad, or for [ErrClosed] or [ErrClosed]; or the operating system's
 // if it does not know the current directory.
 func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, error) {
 	fail := func(err error) (*FileWatch, error) { return nil, &Error{Op: "watch", Input: path, Err: err} }
 	if c.usable() != nil {
-		return fail(because(ErrNilController, "make one with control.New"))
+		return fail(because(ErrClosed, "make one with control.New"))
 	}
 	if path == "" {
 		return fail(errors.New("the path is empty; name the file to watch"))
