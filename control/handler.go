@@ -190,7 +190,11 @@ func (h *handler) admit(r *http.Request) (author, error) {
 	var missing *Unauthorized
 	switch {
 	case errors.As(err, &missing):
-		return author{}, &badRequest{http.StatusUnauthorized, wire.Error{Code: wire.CodeUnauthorized, Message: "the authoriser refuses: " + err.Error()}, missing.challenge()}
+		challenge := `Bearer realm="spangate"`
+		if missing != nil && missing.Challenge != "" {
+			challenge = missing.Challenge
+		}
+		return author{}, &badRequest{http.StatusUnauthorized, wire.Error{Code: wire.CodeUnauthorized, Message: "the authoriser refuses: " + err.Error()}, challenge}
 	case err != nil:
 		return author{}, forbidden(wire.CodeForbidden, "the authoriser refuses: "+err.Error())
 	}
