@@ -23,19 +23,13 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
+// The bounds of a body, in bytes. A State with 10,000 leases on all of 15 groups has a fraction of
+// maxState; its longest value is a group, which names the leases that add it.
 const (
-	// maxBody is the length in bytes of the longest body that is read, without the fields
-	// that only a State has.
-	maxBody = 64 << 10
-	// maxState is the length in bytes of the longest body with such fields: several times that
-	// of a state with 10,000 leases on all of 15 groups. A crafted one takes some seconds to
-	// read.
-	maxState = 32 << 20
-	// maxValue bounds the memory for one value of a body. The longest is a group of a State,
-	// which names the leases that add it.
-	maxValue = 4 << 20
-	// maxListed is how many bytes of the names that a State lists are kept.
-	maxListed = 1 << 20
+	maxBody  = 64 << 10 // without the fields that only a State has
+	maxState = 32 << 20 // with them
+	maxValue = 4 << 20  // one value, which has to be in memory
+	maxNames = 50_000   // how many of the names that a State lists are kept
 )
 
 const (
@@ -43,38 +37,35 @@ const (
 	typeForm = "application/x-www-form-urlencoded"
 )
 
-const (
-	routeBaseline = "PUT /"
-	routeLease    = "POST /leases"
-	routePatch    = "PATCH /leases/{id}"
-)
-
-// route is a route with a body: the fields that it takes, and those of which one must be present.
+// route is a route with a body: the fields that it takes, and sets of which one must be present.
 type route struct {
 	name     string
 	fields   []string
 	required [][]string
 }
 
-var routes = []route{
-	{routeBaseline, fieldsOf[wire.Baseline](), [][]string{{"spec"}}},
-	{routeLease, fieldsOf[wire.LeaseRequest](), [][]string{{"ttl"}, {"spec", "quiet"}}},
-	{routePatch, fieldsOf[wire.LeasePatch](), [][]string{{"ttl"}}},
-}
+var (
+	toBaseline = &route{"PUT /", fieldsOf[wire.Baseline](), [][]string{{"spec"}}}
+	toLeases   = &route{"POST /leases", fieldsOf[wire.LeaseRequest](), [][]string{{"ttl"}, {"spec", "quiet"}}}
+	toLease    = &route{"PATCH /leases/{id}", fieldsOf[wire.LeasePatch](), [][]string{{"ttl"}}}
+	routes     = []*route{toBaseline, toLeases, toLease}
+)
 
-// stateFields are the fields of a State, and generation is the one that tells it from a
-// Baseline.
-var stateFields = fieldsOf[wire.State]()
+var (
+	stateFields = fieldsOf[wire.State]()
+	stateLists  = fieldsOf[wire.State](reflect.Slice)
+	// times are names that a client may use for the field ttl by mistake.
+	times = []string{"expires", "expiry", "end", "until", "for", "duration", "timeout"}
+)
 
+// generation is the field that tells a State from a Baseline.
 const generation = "generation"
 
-// times are names that a client may use for the field ttl by mistake.
-var times = []string{"expires", "expiry", "end", "until", "for", "duration", "timeout"}
-
-// fieldsOf returns the names of the JSON fields of a struct.
-func fieldsOf[T any]() (names []string) {
+// fieldsOf returns the names of the JSON fields of a struct: those of some kinds, or all.
+func fieldsOf[T any](kinds ...reflect.Kind) (names []string) {
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[T]()) {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name != "" && (kinds == nil || slices.Contains(kinds, field.Type.Kind())) {
 			names = append(names, name)
 		}
 	}
@@ -83,7 +74,7 @@ func fieldsOf[T any]() (names []string) {
 
 // isField reports whether a route takes the field.
 func isField(name string) bool {
-	return slices.ContainsFunc(routes, func(r route) bool { return slices.Contains(r.fields, name) })
+	return slices.ContainsFunc(routes, func(r *route) bool { return slices.Contains(r.fields, name) })
 }
 
 // badRequest is a request that is refused before anything is changed, with its answer.
@@ -95,89 +86,109 @@ type badRequest struct {
 
 func (e *badRequest) Error() string { return e.body.Message }
 
-// decode reads the body of a request for the route into a T, whose fields are those of the route.
-// If the body is a whole State, listed has the names that it lists.
-func decode[T any](r *http.Request, name string) (in T, listed map[string]bool, err error) {
-	to := &routes[slices.IndexFunc(routes, func(r route) bool { return r.name == name })]
-	values, listed, err := to.read(r)
-	if err != nil {
+// decode reads the body of r into a T, whose fields are those of the route. If the body is a whole
+// State, listed has the names that it lists.
+func decode[T any](r *http.Request, to *route) (in T, listed map[string]bool, err error) {
+	f := &fields{to: to, values: make(map[string]json.RawMessage)}
+	if err := f.read(r); err != nil {
 		return in, nil, err
 	}
-	const pending = "allow_pending" // the only boolean, which a form has as text
+	const pending = "allow_pending" // the only boolean; a form has it as text
 	var text string
-	if json.Unmarshal(values[pending], &text) == nil {
+	if json.Unmarshal(f.values[pending], &text) == nil {
 		if b, ok := truth(text); ok {
-			values[pending] = strconv.AppendBool(nil, b)
+			f.values[pending] = strconv.AppendBool(nil, b)
 		}
 	}
-	object, err := json.Marshal(values)
+	object, err := json.Marshal(f.values)
 	if err == nil {
 		err = json.Unmarshal(object, &in)
 	}
 	if e := (*json.UnmarshalTypeError)(nil); errors.As(err, &e) {
 		must := "must be a string"
-		if e.Type.Kind() == reflect.Bool {
+		if e.Field == pending {
 			must = "must be true or false"
 		}
 		err = badField(wire.CodeBadField, e.Field, must)
 	}
-	for _, any := range to.required {
-		if err == nil && !slices.ContainsFunc(any, func(field string) bool { return present(values[field]) }) {
-			err = badField(wire.CodeMissingField, any[0], "it is missing")
-		}
-	}
-	for _, field := range slices.Sorted(maps.Keys(r.URL.Query())) {
-		if err == nil && (isField(field) || slices.Contains(times, field)) {
-			err = badField(wire.CodeBadField, field, "it is in the query; fields belong in the body")
-		}
-	}
-	return in, listed, err
+	return in, f.listed, cmp.Or(err, f.missing(), inQuery(r))
 }
 
-// present reports whether a field is there and not null.
-func present(value json.RawMessage) bool { return len(value) > 0 && string(value) != "null" }
+// fields are the fields of a body.
+type fields struct {
+	to     *route
+	values map[string]json.RawMessage
+	listed names // if the body is a whole State
+}
 
-// read returns the fields of the body, of which none is one that the route does not take.
-func (to *route) read(r *http.Request) (values map[string]json.RawMessage, listed map[string]bool, err error) {
+// missing returns an error if a required field is absent or null.
+func (f *fields) missing() error {
+	for _, oneOf := range f.to.required {
+		if !slices.ContainsFunc(oneOf, func(name string) bool { return len(f.values[name]) > 0 && string(f.values[name]) != "null" }) {
+			return badField(wire.CodeMissingField, oneOf[0], "it is missing")
+		}
+	}
+	return nil
+}
+
+// inQuery returns an error if a field is in the query, where it would have no effect.
+func inQuery(r *http.Request) error {
+	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
+		if isField(name) || slices.Contains(times, name) {
+			return badField(wire.CodeBadField, name, "it is in the query; fields belong in the body")
+		}
+	}
+	return nil
+}
+
+// read reads the body, and refuses a field that the route does not take.
+func (f *fields) read(r *http.Request) error {
 	// Not mime.ParseMediaType, which refuses parameters that don't matter here.
 	mediaType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
 	coding := r.Header.Get("Content-Encoding")
-	b := &body{r: cmp.Or[io.Reader](r.Body, http.NoBody), limit: maxBody}
+	b := &body{r: cmp.Or[io.Reader](r.Body, http.NoBody)}
 	switch {
 	case coding != "" && !strings.EqualFold(coding, "identity"):
-		return nil, nil, unsupported("content encoding", coding)
+		return unsupported("content encoding", coding)
 	case mediaType == typeJSON:
 		b.d = json.NewDecoder(b)
-		values, listed, err = to.readJSON(b)
+		return f.readJSON(b)
 	case mediaType == typeForm:
-		values, err = to.readForm(b)
+		return f.readForm(b)
 	default:
-		return nil, nil, unsupported("content type", mediaType)
+		return unsupported("content type", mediaType)
 	}
-	return values, listed, cmp.Or(b.err, err)
 }
 
-// body reads a body and fails beyond its limit, which readJSON raises by what it does not keep.
+// body reads a body and bounds its length. The decoder asks for more only if the value that it
+// reads needs all that it has, so a bound is checked then and not for what was read ahead.
 type body struct {
-	r           io.Reader
-	d           *json.Decoder // reads from the body; nil for a form
-	limit, read int64
-	err         error // the error that ended the reading
+	r             io.Reader
+	d             *json.Decoder // reads from the body; nil for a form
+	read, skipped int64         // skipped are those of fields that only a State has
+	skipping      bool
+	err           error // the error that ended the reading
 }
 
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.r.Read(p[:min(int64(len(p)), max(1, b.limit+1-b.read))])
-	b.read += int64(n)
+func (b *body) Read(p []byte) (n int, err error) {
 	switch {
-	case b.read > b.limit:
-		b.err = tooLarge("the body", b.limit)
+	case b.read > maxState:
+		b.err = tooLarge("the body", maxState)
+	case !b.skipping && b.read-b.skipped > maxBody:
+		b.err = tooLarge("the body", maxBody)
 	case b.d != nil && b.read-b.d.InputOffset() > maxValue:
 		b.err = tooLarge("a value in the body", maxValue)
-	case err != nil && !errors.Is(err, io.EOF):
-		b.err = malformed(int(b.read), "the body breaks off: %v", err)
 	default:
-		return n, err
+		n, err = b.r.Read(p[:min(len(p), 32<<10)]) // so that the bounds are checked often
+		b.read += int64(n)
+		if n > 0 || err == nil {
+			return n, nil // with an error that comes again, after the bounds
+		}
+		if errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		b.err = malformed(b.read, "the body breaks off: %v", err)
 	}
 	return 0, b.err
 }
@@ -185,45 +196,46 @@ func (b *body) Read(p []byte) (int, error) {
 // readJSON reads one JSON object and nothing after it. The names of its fields are
 // case-sensitive, and a field may not come twice. Fields that only a State has are read one
 // element at a time, so that memory does not depend on their size.
-func (to *route) readJSON(b *body) (values map[string]json.RawMessage, listed map[string]bool, err error) {
-	bad := func(what string) (map[string]json.RawMessage, map[string]bool, error) {
-		at := b.d.InputOffset()
-		return nil, nil, malformed(int(at), "%s at byte %d of the body", what, at)
+func (f *fields) readJSON(b *body) error {
+	bad := func(what string) error {
+		return cmp.Or(b.err, malformed(b.d.InputOffset(), "%s at byte %d of the body", what, b.d.InputOffset()))
 	}
 	if token, err := b.d.Token(); err != nil || token != json.Delim('{') {
 		return bad("no JSON object")
 	}
-	values, names := make(map[string]json.RawMessage), make(names)
-	ofState := "" // a field that only a State has
+	listed, ofState := make(names), "" // a field that only a State has
 	for b.d.More() {
 		token, err := b.d.Token()
 		name, ok := token.(string)
 		if err != nil || !ok {
 			return bad("bad JSON")
 		}
-		if values[name] != nil {
-			return nil, nil, badField(wire.CodeBadField, name, "it is given twice")
+		if f.values[name] != nil {
+			return badField(wire.CodeBadField, name, "it is given twice")
 		}
 		value := json.RawMessage("null")
-		switch onlyState := to.name == routeBaseline && slices.Contains(stateFields, name); {
-		case slices.Contains(to.fields, name), onlyState && name == generation:
+		switch start := b.d.InputOffset(); {
+		case slices.Contains(f.to.fields, name):
 			err = b.d.Decode(&value)
-		case onlyState:
-			ofState = name
-			limit, start := b.limit, b.d.InputOffset()
-			b.limit = maxState
-			err = names.read(b.d, name)
-			b.limit = limit + b.d.InputOffset() - start
+		case f.to != toBaseline || !slices.Contains(stateFields, name):
+			return f.to.unknown(name)
 		default:
-			return nil, nil, to.unknownField(name)
+			ofState, b.skipping = name, true
+			if slices.Contains(stateLists, name) {
+				err = listed.read(b.d, name)
+			} else {
+				err = b.d.Decode(&value)
+			}
+			b.skipping = false
+			b.skipped += b.d.InputOffset() - start
 		}
 		if err != nil {
 			return bad("bad JSON")
 		}
 		if !utf8.Valid(value) {
-			return nil, nil, malformed(int(b.d.InputOffset()), "field %q is not UTF-8", name)
+			return malformed(b.d.InputOffset(), "field %q is not UTF-8", name)
 		}
-		values[name] = value
+		f.values[name] = value
 	}
 	if _, err := b.d.Token(); err != nil {
 		return bad("bad JSON")
@@ -232,96 +244,75 @@ func (to *route) readJSON(b *body) (values map[string]json.RawMessage, listed ma
 		return bad("something follows the JSON object")
 	}
 	var whole string
-	if json.Unmarshal(values[generation], &whole); whole != "" {
-		return values, names, nil
+	if json.Unmarshal(f.values[generation], &whole) == nil && whole != "" {
+		f.listed = listed
+	} else if ofState != "" {
+		return f.to.unknown(ofState)
 	}
-	if values[generation] != nil {
-		ofState = generation
-	}
-	if ofState != "" {
-		return nil, nil, to.unknownField(ofState)
-	}
-	return values, nil, nil
+	return nil
 }
 
 // readForm reads a form, whose fields may not come twice.
-func (to *route) readForm(b *body) (map[string]json.RawMessage, error) {
+func (f *fields) readForm(b *body) error {
 	text, err := io.ReadAll(b)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	form, err := url.ParseQuery(string(text))
 	if err != nil {
-		return nil, malformed(0, "bad form: %v", err)
+		return malformed(0, "bad form: %v", err)
 	}
-	values := make(map[string]json.RawMessage)
 	for _, name := range slices.Sorted(maps.Keys(form)) {
 		given := form[name]
 		switch {
 		case !utf8.ValidString(name + given[0]):
-			return nil, malformed(0, "a field of the form is not UTF-8")
-		case !slices.Contains(to.fields, name):
-			return nil, to.unknownField(name)
+			return malformed(0, "a field of the form is not UTF-8")
+		case !slices.Contains(f.to.fields, name):
+			return f.to.unknown(name)
 		case len(given) > 1:
-			return nil, badField(wire.CodeBadField, name, "it is given twice")
+			return badField(wire.CodeBadField, name, "it is given twice")
 		}
-		values[name], _ = json.Marshal(given[0]) // a string has JSON
+		f.values[name], _ = json.Marshal(given[0]) // a string has JSON
 	}
-	return values, nil
+	return nil
 }
 
 // names are the names of groups and presets and the pending names that a State lists.
 type names map[string]bool
 
-// read reads the value of a field that only a State has, and keeps its names.
+// read reads a list of a State, and keeps its names.
 func (n names) read(d *json.Decoder, field string) error {
-	switch field {
-	case "groups", "presets":
-		return each(d, func(item struct{ Name string }) { n.add(item.Name) })
-	case "pending":
-		return each(d, n.add)
+	keep := slices.Contains([]string{"groups", "presets", "pending"}, field)
+	token, err := d.Token()
+	if _, compound := token.(json.Delim); err != nil || !compound && !keep {
+		return err // a scalar is not read further
 	}
-	const maxDepth = 16
-	for depth := 0; ; {
-		token, err := d.Token()
-		if err != nil {
-			return err
-		}
-		switch token {
-		case json.Delim('['), json.Delim('{'):
-			depth++
-		case json.Delim(']'), json.Delim('}'):
-			depth--
-		}
-		if depth > maxDepth {
-			return errors.New("nested too deeply")
-		}
-		if depth == 0 {
-			return nil
-		}
-	}
-}
-
-// add keeps name if it can be a name and there is room.
-func (n names) add(name string) {
-	if len(name) <= spec.MaxNameLen && len(n)*spec.MaxNameLen < maxListed {
-		n[name] = true
-	}
-}
-
-// each reads an array and calls fn with each element.
-func each[T any](d *json.Decoder, fn func(T)) error {
-	if token, err := d.Token(); err != nil || token != json.Delim('[') {
-		return cmp.Or(err, errors.New("no array"))
+	if token != json.Delim('[') {
+		return errors.New("no array")
 	}
 	for d.More() {
-		var item T
-		if err := d.Decode(&item); err != nil {
+		var name listedName
+		if err := d.Decode(&name); err != nil {
 			return err
 		}
-		fn(item)
+		if len(name) <= spec.MaxNameLen && len(n) < maxNames && keep {
+			n[string(name)] = true
+		}
 	}
-	_, err := d.Token()
+	_, err = d.Token()
+	return err
+}
+
+// listedName is the name in an element of a list: a string, or the field name of an object.
+type listedName string
+
+func (n *listedName) UnmarshalJSON(text []byte) error {
+	if text[0] == '"' {
+		return json.Unmarshal(text, (*string)(n))
+	}
+	var item struct{ Name string }
+	err := json.Unmarshal(text, &item)
+	*n = listedName(item.Name)
 	return err
 }
 
@@ -346,17 +337,17 @@ func allowing(err error, listed map[string]bool) error {
 func duration(ttl string) (time.Duration, error) {
 	d, err := time.ParseDuration(strings.TrimSpace(ttl))
 	if err != nil {
-		return 0, badField(wire.CodeBadField, "ttl", fmt.Sprintf("%q is no duration such as 5m or 1h30m", spec.Head(ttl)))
+		err = badField(wire.CodeBadField, "ttl", fmt.Sprintf("%q is no duration such as 5m or 1h30m", spec.Head(ttl)))
 	}
-	return d, nil
+	return d, err
 }
 
-// unknownField refuses a field that the route does not take, and says where it belongs or
+// unknown refuses a field that the route does not take, and says where it belongs or
 // which one may have been meant.
-func (to *route) unknownField(field string) error {
+func (to *route) unknown(field string) error {
 	var elsewhere, homes []string
 	for _, r := range routes {
-		if r.name != to.name {
+		if r != to {
 			elsewhere = append(elsewhere, r.fields...)
 			if slices.Contains(r.fields, field) {
 				homes = append(homes, r.name)
@@ -371,9 +362,9 @@ func (to *route) unknownField(field string) error {
 	case homes != nil:
 		hint = "; it belongs to " + strings.Join(homes, " and ")
 	case slices.Contains(times, field):
-		hint = "; the time after which a lease ends is the field ttl of " + routeLease + ", and a baseline has none"
+		hint = "; the time after which a lease ends is the field ttl of " + toLeases.name + ", and a baseline has none"
 	case slices.Contains(stateFields, field):
-		hint = "; it is only read in a whole State, as GET gives it, with its " + generation + ", sent back as JSON to " + routeBaseline
+		hint = "; it is only read in a whole State, as GET gives it, with its " + generation + ", sent back as JSON to " + toBaseline.name
 	case slices.Contains(to.fields, nearest):
 		hint = fmt.Sprintf("; did you mean %q?", nearest)
 	case nearest != "":
@@ -383,22 +374,22 @@ func (to *route) unknownField(field string) error {
 }
 
 func unsupported(what, value string) error {
-	return &badRequest{status: http.StatusUnsupportedMediaType, body: wire.Error{
-		Code: wire.CodeMediaType, Accept: []string{typeJSON, typeForm},
+	return &badRequest{status: http.StatusUnsupportedMediaType, body: wire.Error{Code: wire.CodeMediaType, Accept: []string{typeJSON, typeForm},
 		Message: fmt.Sprintf("%s %q is not read here; send %s or %s", what, spec.Head(value), typeJSON, typeForm)}}
 }
 
-func tooLarge(what string, limit int64) error {
-	return &badRequest{status: http.StatusRequestEntityTooLarge, body: wire.Error{
-		Code: wire.CodeTooLarge, Message: fmt.Sprintf("%s is longer than %d bytes", what, limit)}}
+func tooLarge(what string, limit int) error {
+	return &badRequest{status: http.StatusRequestEntityTooLarge, body: wire.Error{Code: wire.CodeTooLarge,
+		Message: fmt.Sprintf("%s is longer than %d bytes", what, limit)}}
 }
 
-func malformed(offset int, format string, args ...any) error {
-	return &badRequest{status: http.StatusBadRequest, body: wire.Error{
-		Code: wire.CodeMalformed, Offset: offset, Message: fmt.Sprintf(format, args...)}}
+func malformed(offset int64, format string, args ...any) error {
+	return &badRequest{status: http.StatusBadRequest, body: wire.Error{Code: wire.CodeMalformed, Offset: int(offset),
+		Message: fmt.Sprintf(format, args...)}}
 }
 
-func badField(code, name, what string) error {
-	return &badRequest{status: http.StatusBadRequest, body: wire.Error{
-		Code: code, Field: spec.Head(name), Message: fmt.Sprintf("field %q: %s", spec.Head(name), what)}}
+func badField(code, name, problem string) error {
+	name = spec.Head(name)
+	return &badRequest{status: http.StatusBadRequest, body: wire.Error{Code: code, Field: name,
+		Message: fmt.Sprintf("field %q: %s", name, problem)}}
 }

@@ -35,7 +35,7 @@ func TestEnvironmentPrecedence(t *testing.T) {
 		{map[string]string{gymOn: "true", lens: "job"}, "job", lens},
 		{map[string]string{gymOn: "true", gym: " \t", lens: "job"}, "job", lens},
 		{map[string]string{gymOn: "true", gym: "\u3000", lens: ""}, "default", "neither " + gym},
-		{map[string]string{gymOn: "true", gym: "nobody_has_it", lens: "job"}, "nobody_has_it", gym},
+		{map[string]string{gymOn: "true", gym: "late_name", lens: "job"}, "late_name", gym},
 		{map[string]string{gymOn: "true", gym: "-all", lens: "job"}, "-all", gym},
 		{map[string]string{gymOn: "true", gym: " Default ,SANDBOX"}, " Default ,SANDBOX", gym},
 		{map[string]string{gymOn: "false", lensOn: "true", gym: "all"}, "", gymOn + " is false"},
@@ -126,7 +126,7 @@ func TestTracesAndTheSDKCanBeSwitchedOffInTheEnvironment(t *testing.T) {
 		require.Equal(t, c.spec, b.Spec, "%v", c.env)
 		require.Contains(t, b.Why, c.why, "%v", c.env)
 	}
-	// What is neither true nor false is an error, whatever else is set.
+	// A value that is neither true nor false is an error, whatever else is set.
 	for _, name := range []string{on, gym, lens} {
 		for _, other := range []string{on, sdk, gym} {
 			env := map[string]string{other: "true", name: "junk"}
@@ -190,7 +190,7 @@ func TestPrefixesOfTheProgramWinInTheEnvironment(t *testing.T) {
 	require.Equal(t, "agent", b.Spec)
 }
 
-func TestPrefixThatNoVariableHasIsRefused(t *testing.T) {
+func TestInvalidPrefixIsRefused(t *testing.T) {
 	for prefix, problem := range map[string]string{
 		"":                       "it is empty; give what comes before _ENABLED",
 		"MYAPP_OTEL_":            "leave out the '_' at its end",
@@ -210,14 +210,14 @@ func TestPrefixThatNoVariableHasIsRefused(t *testing.T) {
 	}
 }
 
-func TestNilLookupKnowsNoVariable(t *testing.T) {
+func TestNilLookupHasNoVariable(t *testing.T) {
 	b, err := control.FromLookup(nil)
 	require.NoError(t, err)
 	require.Equal(t, control.Baseline{Who: "environment", AllowPending: true,
 		Why: "neither " + control.EnvGymEnabled + " nor " + control.EnvLensEnabled + " is set"}, b)
 }
 
-func TestExclusionThatPythonReadsTooIsWarnedOf(t *testing.T) {
+func TestExclusionThatPythonReadsIsWarnedAbout(t *testing.T) {
 	log := new(lockedBuffer)
 	before := slog.Default()
 	defer slog.SetDefault(before)
@@ -257,7 +257,7 @@ func TestExclusionThatPythonReadsTooIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestConfigIsTheEnvironmentInAFile(t *testing.T) {
+func TestConfigHasTheDefaultsOfTheEnvironment(t *testing.T) {
 	var off control.Config
 	require.Empty(t, off.Baseline().Spec)
 	for text, want := range map[string]string{
@@ -273,7 +273,7 @@ func TestConfigIsTheEnvironmentInAFile(t *testing.T) {
 	}
 }
 
-func TestFlagGoesOverWhatItStartsFrom(t *testing.T) {
+func TestFlagReplacesTheBaseline(t *testing.T) {
 	b := control.Baseline{Spec: "default", Who: "environment"}
 	flags := flag.NewFlagSet("x", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -293,7 +293,7 @@ func TestFlagGoesOverWhatItStartsFrom(t *testing.T) {
 	require.Contains(t, usage.String(), `(default default)`)
 }
 
-func TestFlagOfAControllerIsLive(t *testing.T) {
+func TestFlagOfAControllerConfiguresIt(t *testing.T) {
 	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	flags := flag.NewFlagSet("x", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)

@@ -205,7 +205,7 @@ func forbidden(code, message string) error {
 }
 
 func putBaseline(c *Controller, r *http.Request, by author) (*lease, error) {
-	in, listed, err := decode[wire.Baseline](r, routeBaseline)
+	in, listed, err := decode[wire.Baseline](r, toBaseline)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func deleteBaseline(c *Controller, r *http.Request, by author) (*lease, error) {
 }
 
 func postLease(c *Controller, r *http.Request, by author) (*lease, error) {
-	in, _, err := decode[wire.LeaseRequest](r, routeLease)
+	in, _, err := decode[wire.LeaseRequest](r, toLeases)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func postLease(c *Controller, r *http.Request, by author) (*lease, error) {
 }
 
 func patchLease(c *Controller, r *http.Request, by author) (*lease, error) {
-	in, _, err := decode[wire.LeasePatch](r, routePatch)
+	in, _, err := decode[wire.LeasePatch](r, toLease)
 	if err != nil {
 		return nil, err
 	}
