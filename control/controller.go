@@ -45,7 +45,11 @@ type Controller struct {
 	log      queue
 	refusals refusals
 	done     chan struct{} // closed by Close
-	timer    *time.Timer   // calls expire at the end of the first lease; guarded by the registry's lock
+
+	// The registry's lock guards the fields below.
+
+	byID  map[string]*lease // the leases of the view
+	timer *time.Timer       // calls expire at the end of the first lease
 }
 
 // startDelay is how long after New the change log begins, unless a change is made with the
@@ -68,7 +72,7 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Controller{options: o, instance: strings.ToLower(rand.Text()[:8]), done: make(chan struct{})}
+	c := &Controller{options: o, instance: strings.ToLower(rand.Text()[:8]), done: make(chan struct{}), byID: make(map[string]*lease)}
 	c.log.report, c.log.held = c.reportDropped, true
 	if err := c.metrics.register(c, o.meters); err != nil {
 		return nil, err
@@ -186,7 +190,7 @@ func (c *Controller) close() bool {
 		return false
 	}
 	defer t.end()
-	t.intent.drop(0, len(t.intent.leases))
+	t.drop(0, len(t.intent.leases))
 	t.commit(KindClose, program, "the controller was closed")
 	c.control.Release()
 	close(c.done)

@@ -42,23 +42,6 @@ func (in intent) plan() plan.Plan {
 	}
 }
 
-// add adds a lease.
-func (in *intent) add(l *lease) {
-	i, _ := slices.BinarySearchFunc(in.leases, l, byEnd)
-	in.leases = slices.Insert(in.leases, i, l)
-	in.count(l, 1)
-}
-
-// drop removes leases[i:j] and returns them.
-func (in *intent) drop(i, j int) []*lease {
-	dropped := slices.Clone(in.leases[i:j])
-	in.leases = slices.Delete(in.leases, i, j)
-	for _, l := range dropped {
-		in.count(l, -1)
-	}
-	return dropped
-}
-
 func (in *intent) count(l *lease, n int) {
 	in.size += n * l.size()
 	in.specs.add(l.spec, n)

@@ -85,7 +85,7 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 	if size+l.size() > MaxLeasesLen {
 		return nil, &Error{Op: "lease", Err: because(ErrTooManyLeases, "%d bytes, and the %d leases that there are hold %d; at most %d together", l.size(), n, size, MaxLeasesLen)}
 	}
-	t.intent.add(l)
+	t.add(l)
 	why := "lease " + l.id + " for " + req.TTL.String()
 	if l.why != "" {
 		why += ": " + l.why
@@ -159,9 +159,9 @@ func (c *Controller) renew(by author, id string, ttl time.Duration) (*lease, err
 	if err != nil {
 		return nil, err
 	}
-	l := *t.intent.drop(i, i+1)[0]
+	l := *t.drop(i, i+1)[0]
 	l.end = t.at.Add(ttl)
-	t.intent.add(&l)
+	t.add(&l)
 	t.commit(KindRenewal, cmp.Or(by.who, l.owner), "lease "+id+" for another "+ttl.String())
 	return &l, nil
 }
@@ -182,7 +182,7 @@ func (c *Controller) release(by author, id string) (*lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := t.intent.drop(i, i+1)[0]
+	l := t.drop(i, i+1)[0]
 	t.commit(KindRelease, cmp.Or(by.who, l.owner), "lease "+id+" was released")
 	return l, nil
 }
@@ -190,11 +190,31 @@ func (c *Controller) release(by author, id string) (*lease, error) {
 // find returns the position of a lease that has not ended. One whose time has passed has, even
 // if the timer has not fired yet.
 func (t *tx) find(id string) (int, error) {
-	i := slices.IndexFunc(t.intent.leases, func(l *lease) bool { return l.id == id })
-	if i < t.intent.ended(t.at) {
+	l := t.c.byID[id]
+	if l == nil || !t.at.Before(l.end) {
 		return 0, &Error{Op: "lease", Input: id, Err: because(ErrNoLease, "it has ended, or never was")}
 	}
+	i, _ := slices.BinarySearchFunc(t.intent.leases, l, byEnd)
 	return i, nil
+}
+
+// add adds a lease. It and drop come after the last check, since a commit must follow.
+func (t *tx) add(l *lease) {
+	i, _ := slices.BinarySearchFunc(t.intent.leases, l, byEnd)
+	t.intent.leases = slices.Insert(t.intent.leases, i, l)
+	t.intent.count(l, 1)
+	t.c.byID[l.id] = l
+}
+
+// drop removes leases[i:j] and returns them.
+func (t *tx) drop(i, j int) []*lease {
+	dropped := slices.Clone(t.intent.leases[i:j])
+	t.intent.leases = slices.Delete(t.intent.leases, i, j)
+	for _, l := range dropped {
+		t.intent.count(l, -1)
+		delete(t.c.byID, l.id)
+	}
+	return dropped
 }
 
 // ID returns the id of the lease in [Controller.Renew] and at the endpoint. It is no secret.
@@ -248,7 +268,7 @@ func (c *Controller) expire() {
 		return
 	}
 	defer t.end()
-	ended := t.intent.drop(0, t.intent.ended(t.at))
+	ended := t.drop(0, t.intent.ended(t.at))
 	if len(ended) == 0 {
 		return
 	}

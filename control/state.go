@@ -122,7 +122,7 @@ func (c *Controller) show(v *view, roots []string, now time.Time) State {
 		Generation: c.tag(v.Number()), Now: shown(now), Pinned: v.Pinned(),
 		Deny: v.intent.deny, Ceiling: v.intent.ceiling,
 		Enabled: append([]string{}, v.enabled...), Roots: slices.Clone(roots),
-		Groups: []Group{}, Presets: r.presets(), Leases: []LeaseInfo{}, Changes: []Change{},
+		Groups: []Group{}, Presets: r.presets(), Leases: make([]LeaseInfo, 0, len(v.intent.leases)), Changes: []Change{},
 		MaxTTL: c.options.maxTTL, MaxLeases: c.options.maxLeases,
 	}
 	adding, quieting := make(map[string][]string), make(map[string][]string)
