@@ -115,7 +115,7 @@ func TestReadersAndWritersAtOnceGetWholeAnswers(t *testing.T) {
 // TestAnswerIsBuiltOnceAGeneration pins that what a GET allocates does not depend on how many
 // leases there are. The page shows a hundred of them.
 func TestAnswerIsBuiltOnceAGeneration(t *testing.T) {
-	few, many := control.Handler(big(t, 200).Controller), control.Handler(big(t, 2000).Controller)
+	few, many := control.Handler(withLeases(t, 200).Controller), control.Handler(withLeases(t, 2000).Controller)
 	for _, accept := range []string{"application/json", "text/html"} {
 		allocated := func(h http.Handler) uint64 {
 			const times = 5

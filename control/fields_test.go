@@ -176,8 +176,8 @@ func TestStateAllowsOnlyTheNamesThatItLists(t *testing.T) {
 	require.Equal(t, "job", e.on())
 }
 
-// big returns a fixture with leases that have a spec each.
-func big(t testing.TB, leases int) *fixture {
+// withLeases returns a fixture with leases that have a spec each.
+func withLeases(t testing.TB, leases int) *fixture {
 	f := newFixture(t, control.MaxLeases(leases))
 	for i := range leases {
 		f.lease(t, fmt.Sprint("owner", i), "all,-"+spangate.Gym.Format(1<<(i%15)), time.Hour)
@@ -186,7 +186,7 @@ func big(t testing.TB, leases int) *fixture {
 }
 
 func TestStateOfThousandsOfLeasesCanBeSentBack(t *testing.T) {
-	f := big(t, 1500)
+	f := withLeases(t, 1500)
 	e := newEndpoint(t, f, anyone())
 	require.NoError(t, f.SetBaseline(baseline("default,-job")))
 	before := e.do("GET", "/", "")

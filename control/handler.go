@@ -105,22 +105,22 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusTemporaryRedirect)
 		return
 	}
-	methods := methodsOf(r.URL.Path)
-	i := slices.IndexFunc(methods, func(m method) bool { return m.name == r.Method })
+	allowed := methodsOf(r.URL.Path)
+	i := slices.IndexFunc(allowed, func(m method) bool { return m.name == r.Method })
 	switch {
-	case methods == nil:
+	case allowed == nil:
 		notFound(w)
 	case i < 0:
 		var allow []string
-		for _, m := range methods {
+		for _, m := range allowed {
 			allow = append(allow, m.name)
 		}
 		w.Header().Set("Allow", strings.Join(allow, ", "))
 		refuse(w, http.StatusMethodNotAllowed, wire.Error{Code: wire.CodeMethod, Message: "this path takes " + strings.Join(allow, ", ")})
-	case methods[i].read != nil:
-		methods[i].read(h, w, r)
+	case allowed[i].read != nil:
+		allowed[i].read(h, w, r)
 	default:
-		h.serveChange(w, r, methods[i])
+		h.serveChange(w, r, allowed[i])
 	}
 }
 
@@ -135,10 +135,10 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 		h.answerPage(w)
 		return
 	}
-	v, known := h.c.view.Load(), r.Header["If-None-Match"]
+	v := h.c.view.Load()
 	tag := quote(h.c.tag(v.Number()))
 	// Roots may change within a generation; while there are some, the answer is whole.
-	if (matches(known, tag) || matches(known, "W/"+tag)) && len(h.c.roots(v)) == 0 {
+	if unchanged(r.Header, tag) && len(h.c.roots(v)) == 0 {
 		w.Header().Set("ETag", tag)
 		w.WriteHeader(http.StatusNotModified)
 		return
@@ -190,7 +190,11 @@ func (h *handler) admit(r *http.Request) (author, error) {
 	var missing *Unauthorized
 	switch {
 	case errors.As(err, &missing):
-		return author{}, &badRequest{http.StatusUnauthorized, wire.Error{Code: wire.CodeUnauthorized, Message: "the authoriser refuses: " + err.Error()}, missing.challenge()}
+		challenge := `Bearer realm="spangate"`
+		if missing != nil && missing.Challenge != "" {
+			challenge = missing.Challenge
+		}
+		return author{}, &badRequest{http.StatusUnauthorized, wire.Error{Code: wire.CodeUnauthorized, Message: "the authoriser refuses: " + err.Error()}, challenge}
 	case err != nil:
 		return author{}, forbidden(wire.CodeForbidden, "the authoriser refuses: "+err.Error())
 	}
