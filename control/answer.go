@@ -130,7 +130,7 @@ func (h *handler) answerPage(w http.ResponseWriter) {
 // answerLease writes a lease, which may have ended since.
 func (h *handler) answerLease(w http.ResponseWriter, status int, l *lease) {
 	v := h.c.view.Load()
-	w.Header().Set("ETag", quote(h.c.tag(v.Number())))
+	w.Header().Set("ETag", quote(v.tag()))
 	answer(w, status, wireLease(newResolver(v).lease(l, time.Now())))
 }
 
@@ -183,7 +183,7 @@ func (h *handler) refusal(err error) *badRequest {
 	case errors.Is(err, ErrClosed):
 		bad.status, bad.body.Code = http.StatusGone, wire.CodeClosed
 	case errors.Is(err, errStale):
-		bad.status, bad.body.Code, bad.body.Generation = http.StatusPreconditionFailed, wire.CodeStale, h.c.generation()
+		bad.status, bad.body.Code, bad.body.Generation = http.StatusPreconditionFailed, wire.CodeStale, h.c.view.Load().tag()
 	}
 	return bad
 }

@@ -136,7 +136,7 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := h.c.view.Load()
-	tag := quote(h.c.tag(v.Number()))
+	tag := quote(v.tag())
 	// Roots may change within a generation; while there are some, the answer is whole.
 	if unchanged(r.Header, tag) && len(h.c.roots(v)) == 0 {
 		w.Header().Set("ETag", tag)
@@ -214,7 +214,7 @@ func putBaseline(c *Controller, r *http.Request, by author) (*lease, error) {
 		return nil, err
 	}
 	b := Baseline{Spec: in.Spec, AllowPending: in.AllowPending, Who: cmp.Or(by.who, in.Who, from(r)), Why: in.Why}
-	return nil, c.setBaseline(by, b, listed)
+	return nil, c.setBaseline(by, b, listed, false)
 }
 
 func deleteBaseline(c *Controller, r *http.Request, by author) (*lease, error) {

@@ -73,11 +73,11 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 		return nil, err
 	}
 	defer t.end()
-	l := &lease{
-		id: strings.ToLower(rand.Text()[:13]), owner: strings.Clone(req.Owner), why: strings.Clone(req.Why),
-		spec: strings.Clone(nonBlank(req.Spec)), quiet: strings.Clone(nonBlank(req.Quiet)), allowPending: req.AllowPending,
-		start: t.at, end: t.at.Add(req.TTL),
+	req.Spec, req.Quiet = nonBlank(req.Spec), nonBlank(req.Quiet)
+	for _, text := range []*string{&req.Owner, &req.Spec, &req.Quiet, &req.Why} {
+		*text = strings.Clone(*text) // so that no longer string, such as a body, is kept
 	}
+	l := &lease{req, strings.ToLower(rand.Text()[:13]), t.at, t.at.Add(req.TTL)}
 	n, size := len(t.intent.leases), t.intent.size
 	if n >= c.options.maxLeases {
 		return nil, &Error{Op: "lease", Err: because(ErrTooManyLeases, "there are %d already; release some, or raise MaxLeases", n)}
@@ -85,12 +85,12 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 	if size+l.size() > MaxLeasesLen {
 		return nil, &Error{Op: "lease", Err: because(ErrTooManyLeases, "%d bytes, and the %d leases that there are hold %d; at most %d together", l.size(), n, size, MaxLeasesLen)}
 	}
-	t.intent.add(l)
+	t.add(l)
 	why := "lease " + l.id + " for " + req.TTL.String()
-	if l.why != "" {
-		why += ": " + l.why
+	if l.Why != "" {
+		why += ": " + l.Why
 	}
-	t.commit(KindLease, cmp.Or(by.who, l.owner), why)
+	t.commit(KindLease, cmp.Or(by.who, l.Owner), why)
 	return l, nil
 }
 
@@ -118,20 +118,21 @@ func (c *Controller) checkLease(req LeaseRequest) error {
 // for a spec that may select one later: one with a name that stands for no group now and is not
 // excluded.
 func selects(now plan.Generation, text string, allowPending bool) bool {
-	if groups, _ := now.Resolve(text); len(groups) > 0 {
-		return true
+	if groups, _ := now.Resolve(text); len(groups) > 0 || !allowPending {
+		return len(groups) > 0
 	}
-	later, excluded := make(map[string]bool), make(map[string]bool)
+	excluded := make(map[string]bool)
 	for e := range spec.Entries(text) {
-		if name := spec.Lower(e.Name); e.Exclude {
-			excluded[name] = true
-		} else if !later[name] {
-			groups, _ := now.Resolve(name)
-			later[name] = len(groups) == 0
+		if e.Exclude {
+			excluded[spec.Lower(e.Name)] = true
 		}
 	}
-	for name, pending := range later {
-		if pending && allowPending && !excluded[name] && !excluded[spangate.NameAll] {
+	for e := range spec.Entries(text) {
+		name := spec.Lower(e.Name)
+		if e.Exclude || excluded[name] || excluded[spangate.NameAll] {
+			continue
+		}
+		if groups, _ := now.Resolve(name); len(groups) == 0 {
 			return true
 		}
 	}
@@ -159,10 +160,10 @@ func (c *Controller) renew(by author, id string, ttl time.Duration) (*lease, err
 	if err != nil {
 		return nil, err
 	}
-	l := *t.intent.drop(i, i+1)[0]
-	l.end = t.at.Add(ttl)
-	t.intent.add(&l)
-	t.commit(KindRenewal, cmp.Or(by.who, l.owner), "lease "+id+" for another "+ttl.String())
+	l := *t.drop(i, i+1)[0]
+	l.TTL, l.end = ttl, t.at.Add(ttl)
+	t.add(&l)
+	t.commit(KindRenewal, cmp.Or(by.who, l.Owner), "lease "+id+" for another "+ttl.String())
 	return &l, nil
 }
 
@@ -182,19 +183,39 @@ func (c *Controller) release(by author, id string) (*lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := t.intent.drop(i, i+1)[0]
-	t.commit(KindRelease, cmp.Or(by.who, l.owner), "lease "+id+" was released")
+	l := t.drop(i, i+1)[0]
+	t.commit(KindRelease, cmp.Or(by.who, l.Owner), "lease "+id+" was released")
 	return l, nil
 }
 
 // find returns the position of a lease that has not ended. One whose time has passed has, even
 // if the timer has not fired yet.
 func (t *tx) find(id string) (int, error) {
-	i := slices.IndexFunc(t.intent.leases, func(l *lease) bool { return l.id == id })
-	if i < t.intent.ended(t.at) {
+	l := t.c.byID[id]
+	if l == nil || !t.at.Before(l.end) {
 		return 0, &Error{Op: "lease", Input: id, Err: because(ErrNoLease, "it has ended, or never was")}
 	}
+	i, _ := slices.BinarySearchFunc(t.intent.leases, l, byEnd)
 	return i, nil
+}
+
+// add adds a lease. It and drop come after the last check, since a commit must follow.
+func (t *tx) add(l *lease) {
+	i, _ := slices.BinarySearchFunc(t.intent.leases, l, byEnd)
+	t.intent.leases = slices.Insert(t.intent.leases, i, l)
+	t.intent.count(l, 1)
+	t.c.byID[l.id] = l
+}
+
+// drop removes leases[i:j] and returns them.
+func (t *tx) drop(i, j int) []*lease {
+	dropped := slices.Clone(t.intent.leases[i:j])
+	t.intent.leases = slices.Delete(t.intent.leases, i, j)
+	for _, l := range dropped {
+		t.intent.count(l, -1)
+		delete(t.c.byID, l.id)
+	}
+	return dropped
 }
 
 // ID returns the id of the lease in [Controller.Renew] and at the endpoint. It is no secret.
@@ -248,7 +269,11 @@ func (c *Controller) expire() {
 		return
 	}
 	defer t.end()
-	ended := t.intent.drop(0, t.intent.ended(t.at))
+	n := slices.IndexFunc(t.intent.leases, func(l *lease) bool { return l.end.After(t.at) })
+	if n < 0 {
+		n = len(t.intent.leases)
+	}
+	ended := t.drop(0, n)
 	if len(ended) == 0 {
 		return
 	}
@@ -264,8 +289,8 @@ func owners(leases []*lease) string {
 	const most = 4
 	var names []string
 	for _, l := range leases {
-		if !slices.Contains(names, l.owner) {
-			names = append(names, l.owner)
+		if !slices.Contains(names, l.Owner) {
+			names = append(names, l.Owner)
 		}
 		if len(names) > most {
 			names[most] = "others"

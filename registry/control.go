@@ -57,8 +57,8 @@ func (c *control) Commit(p plan.Plan, by plan.Cause) plan.Generation {
 
 func (c *control) Records() []func() {
 	var records []func()
-	for record, ok := c.r.reports.take(); ok; record, ok = c.r.reports.take() {
-		records = append(records, func() { record(cmp.Or(c.r.logger, slog.Default())) })
+	for next := c.r.reports.take(); next != nil; next = c.r.reports.take() {
+		records = append(records, func() { next(cmp.Or(c.r.logger, slog.Default())) })
 	}
 	return records
 }
