@@ -5,13 +5,12 @@ package control
 import (
 	"cmp"
 	"errors"
-	"io/fs"
 	"net"
 	"net/http"
 	"path"
 	"strings"
 
-	"github.com/spangate/spangate/control/page"
+	"github.com/spangate/spangate/control/internal/page"
 	"github.com/spangate/spangate/control/wire"
 )
 
@@ -121,7 +120,7 @@ func notFound(w http.ResponseWriter, _ *http.Request) {
 func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
 	if prefersHTML(r.Header) {
-		h.answerPage(w)
+		h.answerPage(w, r)
 		return
 	}
 	// Roots may come to be seen within a generation; while there are some, the answer is whole.
@@ -136,13 +135,12 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 
 // file answers with a file that the page loads.
 func file(w http.ResponseWriter, r *http.Request) {
-	name := path.Base(r.URL.Path)
-	content, err := fs.ReadFile(page.Files, name)
+	content, contentType, err := page.File(path.Base(r.URL.Path))
 	if err != nil {
 		notFound(w, r)
 		return
 	}
-	w.Header().Set("Content-Type", page.ContentType(name))
+	w.Header().Set("Content-Type", contentType)
 	_, _ = w.Write(content)
 }
 
