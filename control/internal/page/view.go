@@ -21,14 +21,18 @@ const (
 // view is the data of the template.
 type view struct {
 	wire.State
-	Tag     string
-	index   map[string]int // in Leases, by ID
-	minutes []int          // for which the page offers a lease
+	Tag   string
+	First []wire.Lease // the leases that are listed, which are the first to end
+	More  int          // the number of the others
+
+	minutes []int          // the times to live that a row offers
+	index   map[string]int // the place of a lease in Leases, by ID
 	left    func(lease int) time.Duration
 }
 
 func newView(s wire.State) view {
-	v := view{State: s, index: make(map[string]int, len(s.Leases))}
+	listed := min(len(s.Leases), maxLeases)
+	v := view{State: s, First: s.Leases[:listed], More: len(s.Leases) - listed, index: make(map[string]int, len(s.Leases))}
 	for i, l := range s.Leases {
 		v.index[l.ID] = i
 	}
@@ -40,12 +44,6 @@ func newView(s wire.State) view {
 	}
 	return v
 }
-
-// First returns the leases that are listed, which are the first to end.
-func (v view) First() []wire.Lease { return v.Leases[:min(len(v.Leases), maxLeases)] }
-
-// More returns how many leases are not listed.
-func (v view) More() int { return len(v.Leases) - len(v.First()) }
 
 // Left returns how long v.Leases[lease] still has.
 func (v view) Left(lease int) string { return clock(v.left(lease)) }

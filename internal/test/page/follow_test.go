@@ -87,7 +87,7 @@ func TestProgramThatGoesAwayAndComesBack(t *testing.T) {
 
 // A login page that a proxy puts in front is no success, whatever its status.
 func TestPageOfAProxyIsNoAnswer(t *testing.T) {
-	for _, answer := range []string{"<html>Log in", "", "null", "1", "[]", `{"groups": 1}`} {
+	for _, answer := range []string{"<html>Log in", `<main id="main" data-tag="x">`, "", "null", "1", "[]", `{"groups": 1}`} {
 		t.Run(answer, func(t *testing.T) {
 			v := open(t, anyone)
 			v.Replace(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(answer)) }))

@@ -7,30 +7,24 @@
 const byID = (id) => document.getElementById(id);
 const [main, spec, fault, owner, token, why] = ['main', 'spec', 'spec-fault', 'owner', 'token', 'why'].map(byID);
 
-// request returns the status and the parsed body of the answer; addresses are relative to the
-// page. If the endpoint does not answer, it throws the ID of the text that says so.
+// request returns the status of the answer, and its body as parse returns it; addresses are relative
+// to the page. If the endpoint does not answer, it throws the ID of the text that says so.
 async function request(method, path, headers, body, parse) {
   const options = { cache: 'no-store', credentials: 'same-origin', redirect: 'error', signal: AbortSignal.timeout(10_000) };
   let status, text;
   try {
     const response = await fetch(`./${path}`, { method, headers, body, ...options });
-    status = response.status;
+    ({ status } = response);
     text = await response.text();
+    if (status === 502 || status === 503 || status === 504) throw status; // a proxy's
   } catch {
     throw 'no-answer';
   }
-  if (status === 304) return { status };
-  if (status === 502 || status === 503 || status === 504) throw 'no-answer';
   try {
-    return { status, answer: parse(text) };
+    return { status, answer: status === 304 ? null : parse(text) };
   } catch {
     throw 'not-endpoint';
   }
-}
-
-// parsePage returns a document, in which no script runs. It throws if text is not the page.
-function parsePage(text) {
-  return new DOMParser().parseFromString(text, 'text/html').querySelector('main[data-tag]').ownerDocument;
 }
 
 let timer, updates = Promise.resolve(), failures = 0, updated = new Date();
@@ -40,8 +34,8 @@ function update() {
   return updates = updates.then(async () => {
     clearTimeout(timer);
     try {
-      const { answer } = await request('GET', '', { Accept: 'text/html', 'If-None-Match': main.dataset.tag }, null, parsePage);
-      if (answer) show(answer);
+      const headers = { Accept: 'text/html', 'If-None-Match': main.dataset.tag };
+      await request('GET', '', headers, null, (text) => show(new DOMParser().parseFromString(text, 'text/html')));
       if (failures > 0) setLost(false, 'answers-again');
       failures = 0;
       updated = new Date();
@@ -64,7 +58,8 @@ function local(time) {
   return time.toDateString() === new Date().toDateString() ? time.toLocaleTimeString() : time.toLocaleString();
 }
 
-// show takes over what differs in a page that was fetched.
+// show takes over what differs in a page that was fetched. No script in it runs. It throws if it is
+// not the endpoint's.
 function show(page) {
   prepare(page);
   for (const row of page.querySelectorAll('[data-state]')) {
@@ -85,8 +80,7 @@ function prepare(page) {
   const news = page.getElementById('spec-news');
   const latest = page.getElementById('take').value;
   if (spec.value === spec.defaultValue || spec.value === latest) {
-    if (spec.value !== latest) spec.value = latest;
-    spec.defaultValue = latest;
+    spec.value = spec.defaultValue = latest;
     seen = news.dataset.baseline;
   }
   news.hidden = news.dataset.baseline === seen;
@@ -204,12 +198,12 @@ let pressed = -Infinity; // when a lease was last requested
 
 document.addEventListener('click', ({ target, timeStamp }) => {
   const button = target.closest('button');
-  const sender = button?.closest('[data-send]');
-  if (sender) {
-    // The second click of a double click would be another lease, of what has moved there since.
-    const isLease = sender.dataset.send.startsWith('POST');
-    if (isLease && timeStamp - pressed < 500) return;
-    if (isLease) pressed = timeStamp;
+  if (button?.name === 'ttl') {
+    // The second click of a double click would lease once more, whatever has moved there since.
+    if (timeStamp - pressed < 500) return;
+    pressed = timeStamp;
+  }
+  if (button?.closest('[data-send]')) {
     send(button);
   } else if (button?.id === 'dismiss') {
     setRefused(refused, null);
@@ -229,7 +223,6 @@ addEventListener('online', update);
 spec.addEventListener('input', () => setFault(null));
 
 byID('host').textContent = location.host;
-byID('host').parentNode.hidden = false;
 document.title = document.querySelector('h1').textContent;
 document.documentElement.classList.add('live');
 prepare(document);
