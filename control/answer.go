@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/spangate/spangate"
-	"github.com/spangate/spangate/control/page"
+	"github.com/spangate/spangate/control/internal/page"
 	"github.com/spangate/spangate/control/wire"
 	"github.com/spangate/spangate/internal/spec"
 )
@@ -119,11 +119,17 @@ func (h *handler) answerState(w http.ResponseWriter) {
 	_ = out.Flush()
 }
 
-// answerPage writes the state as a page for a browser.
-func (h *handler) answerPage(w http.ResponseWriter) {
+// answerPage writes the state as a page for a browser, unless the client has it.
+func (h *handler) answerPage(w http.ResponseWriter, r *http.Request) {
 	s := h.snapshots.get(h.c)
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	now := time.Now()
+	tag := s.page.Tag(now)
+	w.Header().Set("ETag", "W/"+tag)
+	if unchanged(r.Header, tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_ = s.page.Write(w, shown(now), h.authorize != nil, func(i int) time.Duration { return s.view.intent.leases[i].left(now) })
 }
 

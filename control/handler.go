@@ -5,14 +5,13 @@ package control
 import (
 	"cmp"
 	"errors"
-	"io/fs"
 	"net"
 	"net/http"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/spangate/spangate/control/page"
+	"github.com/spangate/spangate/control/internal/page"
 	"github.com/spangate/spangate/control/wire"
 )
 
@@ -132,7 +131,7 @@ func notFound(w http.ResponseWriter) {
 func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
 	if prefersHTML(r.Header) {
-		h.answerPage(w)
+		h.answerPage(w, r)
 		return
 	}
 	v := h.c.view.Load()
@@ -148,13 +147,12 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 
 // file answers with a file that the page loads.
 func (h *handler) file(w http.ResponseWriter, r *http.Request) {
-	name := path.Base(r.URL.Path)
-	content, err := fs.ReadFile(page.Files, name)
+	content, contentType, err := page.File(path.Base(r.URL.Path))
 	if err != nil {
 		notFound(w)
 		return
 	}
-	w.Header().Set("Content-Type", page.ContentType(name))
+	w.Header().Set("Content-Type", contentType)
 	_, _ = w.Write(content)
 }
 
