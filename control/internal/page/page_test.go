@@ -111,12 +111,13 @@ func TestReasonsOfAGroup(t *testing.T) {
 		{wire.State{}, wire.Group{Baseline: true, Quiet: []string{"b"}}, "baseline · quieted by lease of bob, 1:00:00"},
 		{wire.State{}, wire.Group{On: true, Baseline: true, Quiet: []string{"b"}, Leases: []string{"a"}}, "baseline · quieted by lease of bob, 1:00:00 · lease of ada, 4:05"},
 		{wire.State{}, wire.Group{Quiet: []string{"a", "a", "a", "a", "a"}}, "quieted by lease of ada, 4:05 · quieted by lease of ada, 4:05 · quieted by lease of ada, 4:05 · quieted by lease of ada, 4:05 · quieted by 1 more leases"},
-		{wire.State{}, wire.Group{On: true, Baseline: true, Quiet: []string{"b"}}, "baseline · quieted by lease of bob, 1:00:00 · set on the registry itself"},
+		{wire.State{}, wire.Group{On: true, Baseline: true, Quiet: []string{"b"}, Overridden: true}, "baseline · quieted by lease of bob, 1:00:00 · set on the registry itself"},
 		{wire.State{Deny: "x"}, wire.Group{Withheld: true, Baseline: true}, "baseline · kept off by the deny list"},
 		{wire.State{Ceiling: "x"}, wire.Group{Withheld: true}, "kept off by the ceiling"},
 		{wire.State{Deny: "x", Ceiling: "x"}, wire.Group{Withheld: true}, "kept off by the deny list or the ceiling"},
-		{wire.State{}, wire.Group{On: true}, "set on the registry itself"},
-		{wire.State{}, wire.Group{Baseline: true}, "baseline · set on the registry itself"},
+		{wire.State{Deny: "x"}, wire.Group{On: true, Withheld: true, Overridden: true}, "set on the registry itself"},
+		{wire.State{}, wire.Group{On: true, Overridden: true}, "set on the registry itself"},
+		{wire.State{}, wire.Group{Baseline: true, Overridden: true}, "baseline · set on the registry itself"},
 	} {
 		c.state.Leases = leases
 		v := newView(c.state)

@@ -15,7 +15,7 @@ import (
 )
 
 func TestBaselineIsSetFromTheField(t *testing.T) {
-	v := open(t, anyone, control.Start(control.Baseline{Spec: "default", Who: "flag"}))
+	v := open(t, anyone, control.StartupBaseline(control.Baseline{Spec: "default", Who: "flag"}))
 	v.fill("owner", "ada")
 	v.fill("why", "slow verifier")
 	v.fill("spec", ",verify,-job\r")
@@ -43,7 +43,7 @@ func TestUnknownNameIsMarkedAndChangesNothing(t *testing.T) {
 		"two names":         {"job,nope,agnt", "nope", "Byte 9: agnt is not registered. Did you mean agent?", 4, 8, "job,nope,agent"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := open(t, anyone, control.Start(control.Baseline{Spec: "job"}))
+			v := open(t, anyone, control.StartupBaseline(control.Baseline{Spec: "job"}))
 			v.expectComplaints("network: ")
 			before := v.Controller.State().Generation
 			v.clear("spec")
@@ -78,7 +78,7 @@ func TestPendingNameIsKeptIfAllowed(t *testing.T) {
 }
 
 func TestTypedSpecSurvivesAChangeOfTheBaseline(t *testing.T) {
-	v := open(t, anyone, control.Start(control.Baseline{Spec: "job"}))
+	v := open(t, anyone, control.StartupBaseline(control.Baseline{Spec: "job"}))
 	v.fill("spec", ",verify")
 	require.NoError(t, v.Controller.SetBaseline(control.Baseline{Spec: "job,agent", Who: "grace"}))
 	v.waitForText("#spec-now", "job,agent")
@@ -92,33 +92,33 @@ func TestTypedSpecSurvivesAChangeOfTheBaseline(t *testing.T) {
 }
 
 func TestUneditedFieldFollowsTheBaseline(t *testing.T) {
-	v := open(t, anyone, control.Start(control.Baseline{Spec: "job"}))
+	v := open(t, anyone, control.StartupBaseline(control.Baseline{Spec: "job"}))
 	require.NoError(t, v.Controller.SetBaseline(control.Baseline{Spec: "agent"}))
 	v.waitFor("document.getElementById('spec').value === 'agent'")
 }
 
 // When Set is pressed, the page has not fetched the change of the baseline yet.
 func TestSetOverAnUnseenBaselineIsRefused(t *testing.T) {
-	v := open(t, anyone, control.Start(control.Baseline{Spec: "job"}))
+	v := open(t, anyone, control.StartupBaseline(control.Baseline{Spec: "job"}))
 	v.expectComplaints("network: ")
 	v.hide()
 	v.fill("spec", ",verify")
 	require.NoError(t, v.Controller.SetBaseline(control.Baseline{Spec: "job,agent", Who: "grace"}))
 	v.fill("spec", "\r")
 	v.waitForText("#spec-news", "Meanwhile the baseline is job,agent, by grace.")
-	assert.Equal(t, "job,agent", v.Controller.State().Spec)
+	assert.Equal(t, "job,agent", v.Controller.State().Baseline.Spec)
 
 	v.click("Set")
-	v.waitUntil(func() bool { return v.Controller.State().Spec == "job,verify" }, "the baseline stays")
+	v.waitUntil(func() bool { return v.Controller.State().Baseline.Spec == "job,verify" }, "the baseline stays")
 	v.waitFor("document.getElementById('spec-news').hidden && document.getElementById('refused').hidden")
 }
 
 func TestSetOverAnUnseenLeaseSucceeds(t *testing.T) {
-	v := open(t, anyone, control.Start(control.Baseline{Spec: "job"}))
+	v := open(t, anyone, control.StartupBaseline(control.Baseline{Spec: "job"}))
 	v.expectComplaints("network: ")
 	v.hide()
 	_, err := v.Lease("grace", "agent", "", time.Hour)
 	require.NoError(t, err)
 	v.fill("spec", ",verify\r")
-	v.waitUntil(func() bool { return v.Controller.State().Spec == "job,verify" }, "the baseline stays")
+	v.waitUntil(func() bool { return v.Controller.State().Baseline.Spec == "job,verify" }, "the baseline stays")
 }
