@@ -127,10 +127,10 @@ func (v *visit) waitFor(expression string) {
 	require.Fail(v.t, "the page does not show it", "%s (%v)\n%s", expression, last, text)
 }
 
-// waitForText waits until an element contains a text.
+// waitForText waits until a visible element contains a text.
 func (v *visit) waitForText(selector, text string) {
 	v.t.Helper()
-	v.waitFor(fmt.Sprintf("[...document.querySelectorAll(%q)].some((e) => e.innerText.includes(%s))", selector, quoted(text)))
+	v.waitFor(fmt.Sprintf("[...document.querySelectorAll(%q)].some((e) => e.checkVisibility() && e.innerText.includes(%s))", selector, quoted(text)))
 }
 
 // quoted returns a JavaScript literal of the text.
