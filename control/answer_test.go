@@ -30,23 +30,25 @@ func get(t *testing.T, h http.Handler, accept string) string {
 	return w.Body.String()
 }
 
-// TestAnswerIsTheStateAtAnyTime pins that an answer that was built when its generation was
-// first asked for says what State says now, whatever is in the state.
-func TestAnswerIsTheStateAtAnyTime(t *testing.T) {
+// TestCachedAnswerIsTheCurrentState pins that an answer that was built at the first request for its
+// generation is what State returns now, with any text in the state.
+func TestCachedAnswerIsTheCurrentState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hostile = `,"left":"",","now":"0001-01-01T00:00:00Z","writable":false\`
-		f := newFixture(t, control.Start(control.Baseline{Spec: "left,now,writable", Who: hostile, Why: hostile}))
+		f := newFixture(t, control.StartupBaseline(control.Baseline{Spec: "left,now,writable", Who: hostile, Why: hostile}))
 		f.addDB(t)
 		writable := control.Handler(f.Controller, control.Authorize(control.Anyone()))
 		readOnly := control.Handler(f.Controller)
 		check := func() {
 			t.Helper()
 			for h, w := range map[http.Handler]bool{writable: true, readOnly: false} {
-				want := f.State()
+				want := control.WireState(f.State())
 				want.Writable = w
 				text, err := json.Marshal(want)
 				require.NoError(t, err)
-				require.Equal(t, string(text)+"\n", get(t, h, ""))
+				got := get(t, h, "")
+				require.JSONEq(t, string(text), got)
+				require.Len(t, got, len(text)+1, "and a line end")
 			}
 		}
 		check()
@@ -70,7 +72,34 @@ func TestAnswerIsTheStateAtAnyTime(t *testing.T) {
 	})
 }
 
-func TestReadersAndWritersAtOnceGetWholeAnswers(t *testing.T) {
+// TestPageIsNotSentAgainUnlessItChanged pins the tag of the page, which also changes every few
+// seconds while a lease counts down.
+func TestPageIsNotSentAgainUnlessItChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		h := control.Handler(f.Controller)
+		tag := `"` + f.State().Generation + `"` // that of the JSON
+		status := func() int {
+			r := httptest.NewRequest("GET", "/", nil)
+			r.Header.Set("Accept", "text/html")
+			r.Header.Set("If-None-Match", tag)
+			w := serve(h, r)
+			tag = w.Header().Get("ETag")
+			require.Equal(t, w.Code == http.StatusNotModified, w.Body.Len() == 0)
+			return w.Code
+		}
+		require.Equal(t, http.StatusOK, status())
+		sleep(time.Hour)
+		require.Equal(t, http.StatusNotModified, status())
+		f.lease(t, "ada", "job", time.Hour)
+		require.Equal(t, http.StatusOK, status())
+		require.Equal(t, http.StatusNotModified, status())
+		sleep(5 * time.Second)
+		require.Equal(t, http.StatusOK, status())
+	})
+}
+
+func TestConcurrentReadersGetWholeAnswers(t *testing.T) {
 	f := newFixture(t)
 	h := control.Handler(f.Controller, control.Authorize(control.Anyone("example.com")))
 	stop := make(chan struct{})
@@ -110,10 +139,10 @@ func TestReadersAndWritersAtOnceGetWholeAnswers(t *testing.T) {
 	writer.Wait()
 }
 
-// TestAnswerIsBuiltOnceAGeneration pins that what a GET allocates does not depend on how many
+// TestAnswerIsBuiltOncePerGeneration pins that what a GET allocates does not depend on how many
 // leases there are. The page shows a hundred of them.
-func TestAnswerIsBuiltOnceAGeneration(t *testing.T) {
-	few, many := control.Handler(big(t, 200).Controller), control.Handler(big(t, 2000).Controller)
+func TestAnswerIsBuiltOncePerGeneration(t *testing.T) {
+	few, many := control.Handler(withLeases(t, 200).Controller), control.Handler(withLeases(t, 2000).Controller)
 	for _, accept := range []string{"application/json", "text/html"} {
 		allocated := func(h http.Handler) uint64 {
 			const times = 5

@@ -27,7 +27,7 @@ func Example() {
 		fmt.Println(err)
 	}
 
-	c, err := control.New(r, control.Start(control.Baseline{Spec: "default"}))
+	c, err := control.New(r, control.StartupBaseline(control.Baseline{Spec: "default"}))
 	if err != nil {
 		fmt.Println(err)
 	}
@@ -45,8 +45,7 @@ func Example() {
 	// job,server,http_client,rollout <nil>
 }
 
-// A person's typo is an error that says what was meant; names of a configuration wait for
-// their owner.
+// SetBaseline refuses a name that is not registered, and suggests one; Configure keeps it.
 func ExampleController_SetBaseline() {
 	r := registry.New()
 	_ = r.Register(spangate.Lens, new(spangate.Gate))
@@ -57,7 +56,7 @@ func ExampleController_SetBaseline() {
 	fmt.Println(c.Configure(control.Baseline{Spec: "job,sandbox", Who: "chart"}))
 	fmt.Println(c.State().Enabled, c.State().Pending)
 	// Output:
-	// spangate: spec "jobs": unknown name "jobs" at byte 0 (did you mean "job"?); this process has all, default, per_step, checkpoint, evaluate, forward_backward, job, load_checkpoint, model_init, optimizer, step
+	// spangate: spec "jobs": unknown name "jobs" at byte 0 (did you mean "job"?); valid names are all, default, per_step, checkpoint, evaluate, forward_backward, job, load_checkpoint, model_init, optimizer, step
 	// <nil>
 	// [job] [sandbox]
 }

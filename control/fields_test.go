@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -21,13 +23,13 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
-func TestJSONThatIsSentAsAFormIsToldSo(t *testing.T) {
+func TestJSONSentAsAFormIsRefusedWithTheContentType(t *testing.T) {
 	e := newEndpoint(t, newFixture(t), anyone())
 	require.Contains(t, e.form("PUT", "/", `{"spec": "all"}`).refused(400, wire.CodeBadField).Message, "Content-Type: application/json")
 }
 
-func TestFieldThatMeansNothingIsRefusedWithWhereItBelongs(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job"))), anyone())
+func TestUnknownFieldIsRefusedWithWhereItBelongs(t *testing.T) {
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), anyone())
 	l := e.lease(t, "me", "step", time.Hour)
 	before := e.State().Generation
 	for _, c := range []struct{ method, path, field, text string }{
@@ -107,7 +109,7 @@ func TestStateCanBeSentBackAfterAnOwnerHasUnregistered(t *testing.T) {
 		want := as[wire.State](before, 200)
 		require.False(t, want.AllowPending)
 		e.form("PUT", "/", "spec=step")
-		for range 2 { // the second time its names are pending, and nothing else
+		for range 2 { // the second time the State lists its names as pending only
 			require.NoError(t, f.registry.Unregister("mydb"))
 			s := as[wire.State](e.json("PUT", "/", before.body), 200)
 			require.Equal(t, want.Baseline, s.Baseline)
@@ -131,14 +133,14 @@ func TestStateOfAPinnedRegistryCanBeSentBack(t *testing.T) {
 	e := newEndpoint(t, f, anyone())
 	before := e.do("GET", "/", "")
 	require.True(t, as[wire.State](before, 200).Pinned)
-	require.Equal(t, []string{"query"}, as[wire.State](before, 200).Pending, "of the baseline, which the pin stands over")
+	require.Equal(t, []string{"query"}, as[wire.State](before, 200).Pending, "of the baseline, which the pin overrides")
 	as[wire.State](e.json("PUT", "/", before.body), 200)
 }
 
-// TestStateIsLenientOnlyAboutTheNamesThatItLists pins that the spec of an edited State is read as
-// strictly as any other.
-func TestStateIsLenientOnlyAboutTheNamesThatItLists(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+// TestStateAllowsOnlyTheNamesThatItLists pins that any other name in the spec of an edited State is
+// refused.
+func TestStateAllowsOnlyTheNamesThatItLists(t *testing.T) {
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	e := newEndpoint(t, f, anyone())
 	before := f.State().Generation
 	for _, c := range []struct {
@@ -175,8 +177,8 @@ func TestStateIsLenientOnlyAboutTheNamesThatItLists(t *testing.T) {
 	require.Equal(t, "job", e.on())
 }
 
-// big returns a fixture with so many leases, each on a spec of its own.
-func big(t testing.TB, leases int) *fixture {
+// withLeases returns a fixture with leases that have a spec each.
+func withLeases(t testing.TB, leases int) *fixture {
 	f := newFixture(t, control.MaxLeases(leases))
 	for i := range leases {
 		f.lease(t, fmt.Sprint("owner", i), "all,-"+spangate.Gym.Format(1<<(i%15)), time.Hour)
@@ -185,7 +187,7 @@ func big(t testing.TB, leases int) *fixture {
 }
 
 func TestStateOfThousandsOfLeasesCanBeSentBack(t *testing.T) {
-	f := big(t, 1500)
+	f := withLeases(t, 1500)
 	e := newEndpoint(t, f, anyone())
 	require.NoError(t, f.SetBaseline(baseline("default,-job")))
 	before := e.do("GET", "/", "")
@@ -193,10 +195,25 @@ func TestStateOfThousandsOfLeasesCanBeSentBack(t *testing.T) {
 	require.NoError(t, f.SetBaseline(baseline("")))
 	require.Equal(t, "default,-job", as[wire.State](e.json("PUT", "/", before.body), 200).Spec)
 
-	var indented bytes.Buffer // as a person who edits it has it
+	var indented bytes.Buffer // as an editor shows it
 	require.NoError(t, json.Indent(&indented, []byte(before.body), "", "    "))
 	require.NoError(t, f.SetBaseline(baseline("")))
 	require.Equal(t, "default,-job", as[wire.State](e.json("PUT", "/", indented.String()), 200).Spec)
+}
+
+// TestListsDoNotCountTowardsTheLengthOfTheRest has a spec as long as a body may nearly be, before
+// and after lists that are longer.
+func TestListsDoNotCountTowardsTheLengthOfTheRest(t *testing.T) {
+	e := newEndpoint(t, newFixture(t), anyone())
+	for _, length := range []int{10_000, 33_000, 50_000, 60_000, 65_000} {
+		spec := strings.Repeat(" ", length) + "job"
+		lists := `"leases": [{"why": "` + strings.Repeat("x", 100_000) + `"}], "pending": [` + strings.Repeat(`"late",`, 20_000) + `"x"]`
+		for _, body := range []string{
+			fmt.Sprintf(`{"spec": %q, %s, "generation": "g"}`, spec, lists), fmt.Sprintf(`{%s, "generation": "g", "spec": %q}`, lists, spec),
+		} {
+			require.Equal(t, spec, as[wire.State](e.json("PUT", "/", body), 200).Spec)
+		}
+	}
 }
 
 func TestLongBodyCostsLittleMemory(t *testing.T) {
@@ -204,12 +221,13 @@ func TestLongBodyCostsLittleMemory(t *testing.T) {
 	h := control.Handler(f.Controller, control.Authorize(control.Anyone()))
 	for _, c := range []struct {
 		field, element string
-		length         int // of the body
+		length, status int // of the body
 	}{
-		{"leases", `{},`, 2 << 20}, // as a tree they would be 32 MiB
-		{"groups", `{"name":"NAME"},`, 2 << 20},
-		{"pending", `"NAME` + strings.Repeat("x", 1<<18) + `",`, 31 << 20},
-		{"leases", `{"why":"` + strings.Repeat("x", 1<<18) + `"},`, 31 << 20},
+		{"leases", `{},`, 2 << 20, 400}, // as a tree they would be 32 MiB
+		{"groups", `{"name":"NAME"},`, 2 << 20, 400},
+		{"pending", `"NAME` + strings.Repeat("x", 1<<18) + `",`, 31 << 20, 400},
+		{"leases", `{"why":"` + strings.Repeat("x", 1<<18) + `"},`, 31 << 20, 400},
+		{"leases", `{"why":"` + strings.Repeat("x", 1<<18) + `"},`, 33 << 20, 413},
 	} {
 		n := 0
 		body := io.MultiReader(strings.NewReader(`{"generation":"g","`+c.field+`":[`), &repeated{next: func() string {
@@ -220,10 +238,10 @@ func TestLongBodyCostsLittleMemory(t *testing.T) {
 		}}, strings.NewReader(`],"spec":"job"}`))
 		r := httptest.NewRequest("PUT", "http://localhost/", body)
 		r.Header.Set("Content-Type", "application/json")
-		w := httptest.NewRecorder()
-		most := highest(func() { h.ServeHTTP(w, r) })
+		var w *httptest.ResponseRecorder
+		most := peakHeap(func() { w = serve(h, r) })
 		require.Less(t, most, uint64(24<<20), "%s of %.20s: %s", c.field, c.element, w.Body)
-		require.Equal(t, 400, w.Code, "a comma is last")
+		require.Equal(t, c.status, w.Code, "a comma is last")
 	}
 }
 
@@ -244,8 +262,9 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// highest returns the largest growth of the heap, in bytes, in samples taken while fn runs.
-func highest(fn func()) (most uint64) {
+// peakHeap returns the largest growth of the heap, in bytes, in samples taken while fn runs.
+func peakHeap(fn func()) (most uint64) {
+	defer debug.SetGCPercent(debug.SetGCPercent(20)) // so that little garbage is counted
 	runtime.GC()
 	var before, now runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -265,7 +284,19 @@ func highest(fn func()) (most uint64) {
 	}
 }
 
-func TestNilRequestBodyIsAnEmptyOne(t *testing.T) {
+func TestBodyThatBreaksOffIsRefused(t *testing.T) {
+	f := newFixture(t)
+	h := control.Handler(f.Controller, control.Authorize(control.Anyone()))
+	for _, contentType := range []string{"application/json", "application/x-www-form-urlencoded"} {
+		r := httptest.NewRequest("PUT", "http://localhost/", io.MultiReader(strings.NewReader(`{"spec`), iotest.ErrReader(io.ErrUnexpectedEOF)))
+		r.Header.Set("Content-Type", contentType)
+		w := serve(h, r)
+		require.Equal(t, 400, w.Code)
+		require.Contains(t, w.Body.String(), "the body breaks off: unexpected EOF")
+	}
+}
+
+func TestNilRequestBodyIsEmpty(t *testing.T) {
 	f := newFixture(t)
 	h := control.Handler(f.Controller, control.Authorize(control.Anyone()), nil, control.CrossOrigin(nil))
 	for contentType, status := range map[string]int{"application/json": 400, "application/x-www-form-urlencoded": 400, "": 415} {
@@ -273,27 +304,24 @@ func TestNilRequestBodyIsAnEmptyOne(t *testing.T) {
 			r := httptest.NewRequest(c.method, "http://localhost"+c.path, nil)
 			r.Body = nil
 			r.Header.Set("Content-Type", contentType)
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, r)
+			w := serve(h, r)
 			require.Equal(t, status, w.Code)
 		}
 	}
 }
 
-func TestHandlerOfNothingAnswers(t *testing.T) {
+func TestHandlerWithoutControllerAnswers503(t *testing.T) {
 	for _, c := range []*control.Controller{nil, {}} {
 		h := control.Handler(c, control.Authorize(control.Anyone()))
 		for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "POST", "PATCH"} {
 			for _, path := range []string{"/", "/leases", "/leases/x", "/page/page.css", "/nope"} {
-				w := httptest.NewRecorder()
-				h.ServeHTTP(w, httptest.NewRequest(method, "http://localhost"+path, nil))
+				w := serve(h, httptest.NewRequest(method, "http://localhost"+path, nil))
 				require.Equal(t, http.StatusServiceUnavailable, w.Code)
 				require.Contains(t, w.Body.String(), "control.New")
 			}
 		}
 	}
 	f := newFixture(t)
-	w := httptest.NewRecorder()
-	control.Handler(f.Controller, control.Authorize(nil)).ServeHTTP(w, httptest.NewRequest("DELETE", "http://localhost/", nil))
+	w := serve(control.Handler(f.Controller, control.Authorize(nil)), httptest.NewRequest("DELETE", "http://localhost/", nil))
 	require.Equal(t, http.StatusForbidden, w.Code)
 }

@@ -27,15 +27,15 @@ func (f *fixture) lease(t testing.TB, owner, spec string, ttl time.Duration) con
 	return l
 }
 
-// sleep lets d pass, and whatever has become due by then happen.
+// sleep lets d pass, and waits for what has become due by then.
 func sleep(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-func TestLeaseGoesBackByItself(t *testing.T) {
+func TestLeaseExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, control.Start(baseline("job")))
+		f := newFixture(t, control.StartupBaseline(baseline("job")))
 		l := f.lease(t, "me", "sandbox", 5*time.Minute)
 		require.Equal(t, "job,sandbox", f.on())
 		sleep(5*time.Minute - 1)
@@ -45,7 +45,7 @@ func TestLeaseGoesBackByItself(t *testing.T) {
 		require.Equal(t, "job", f.on())
 
 		change := f.changes.one(t)
-		require.Equal(t, wire.KindExpiry, change.Kind)
+		require.Equal(t, control.KindExpiry, change.Kind)
 		require.Equal(t, "me", change.Who)
 		require.Equal(t, "lease "+l.ID()+" ended", change.Why)
 		require.Equal(t, []string{"job", "sandbox"}, change.Old)
@@ -69,9 +69,9 @@ func TestLeaseCanBeExtendedAndShortened(t *testing.T) {
 	})
 }
 
-func TestOneOwnersReleaseTakesNothingFromAnothers(t *testing.T) {
+func TestReleaseTakesNothingFromOtherOwners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, control.Start(baseline("job")))
+		f := newFixture(t, control.StartupBaseline(baseline("job")))
 		mine := f.lease(t, "me", "job,sandbox,verify", time.Minute)
 		hers := f.lease(t, "her", "sandbox,agent", time.Hour)
 		again := f.lease(t, "me", "job,sandbox,verify", time.Hour)
@@ -89,7 +89,7 @@ func TestOneOwnersReleaseTakesNothingFromAnothers(t *testing.T) {
 
 func TestLeaseSurvivesABaselineChangeAndALateRegistration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, control.Start(baseline("job")))
+		f := newFixture(t, control.StartupBaseline(baseline("job")))
 		_, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: "sandbox,query", TTL: time.Minute, AllowPending: true})
 		require.NoError(t, err)
 		require.NoError(t, f.SetBaseline(baseline("")))
@@ -129,7 +129,7 @@ func TestLeaseRequestsHaveBounds(t *testing.T) {
 	require.ErrorIs(t, f.Release("nope"), control.ErrNoLease)
 }
 
-func TestThereIsARoomForSoManyLeasesAndNoMore(t *testing.T) {
+func TestNumberOfLeasesIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, control.MaxLeases(2))
 		f.lease(t, "me", "job", time.Minute)
@@ -161,7 +161,7 @@ func TestThousandsOfLeasesEndEachAtItsTime(t *testing.T) {
 		require.Empty(t, f.State().Leases)
 		ended := 0
 		for _, change := range f.changes.take() {
-			if change.Kind == wire.KindExpiry {
+			if change.Kind == control.KindExpiry {
 				ended++
 			}
 		}
@@ -184,10 +184,10 @@ func TestLeasesThatEndTogetherAreOneChange(t *testing.T) {
 	})
 }
 
-// TestExpiryWhileAWriterHoldsTheLockLosesNothing is by the real clock, since a bubble's stands
-// still while a goroutine waits for a lock. It passes however slow the machine is.
-func TestExpiryWhileAWriterHoldsTheLockLosesNothing(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+// TestExpiryWhileTheLockIsHeld uses the real clock, since the clock of a bubble stands
+// still while a goroutine waits for a lock. It passes on a slow machine too.
+func TestExpiryWhileTheLockIsHeld(t *testing.T) {
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	kept := f.lease(t, "me", "verify", time.Hour)
 	due := f.lease(t, "me", "sandbox", time.Millisecond)
 	control.WithLock(f.Controller, func() { time.Sleep(10 * time.Millisecond) }) // the timer fires meanwhile
@@ -198,12 +198,12 @@ func TestExpiryWhileAWriterHoldsTheLockLosesNothing(t *testing.T) {
 	require.Equal(t, "step", f.on())
 }
 
-// TestLeaseThatIsOverCanNotBeRevived has a writer that is there before the timer.
-func TestLeaseThatIsOverCanNotBeRevived(t *testing.T) {
+// TestExpiredLeaseCanNotBeRenewed has a writer that runs before the timer does.
+func TestExpiredLeaseCanNotBeRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		l := f.lease(t, "me", "sandbox", time.Second)
-		time.Sleep(time.Second) // at the very moment at which the timer fires
+		time.Sleep(time.Second) // when the timer fires
 		if err := l.Renew(time.Hour); err != nil {
 			require.ErrorIs(t, err, control.ErrNoLease)
 		}
@@ -212,7 +212,7 @@ func TestLeaseThatIsOverCanNotBeRevived(t *testing.T) {
 	})
 }
 
-func TestRenewedJustInTimeLivesOn(t *testing.T) {
+func TestLeaseRenewedJustInTimeStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		l := f.lease(t, "me", "sandbox", time.Second)
@@ -231,17 +231,17 @@ func TestCallbackMayCallTheController(t *testing.T) {
 		var f atomic.Pointer[fixture]
 		var calls []string
 		made := newFixture(t, control.OnChange(func(change control.Change) {
-			calls = append(calls, change.Kind)
+			calls = append(calls, string(change.Kind))
 			f := f.Load()
 			if f == nil {
 				return
 			}
 			f.State()
 			switch change.Kind {
-			case wire.KindExpiry:
+			case control.KindExpiry:
 				f.lease(t, "callback", "verify", time.Minute)
 				assert.NoError(t, f.SetBaseline(baseline("step")))
-			case wire.KindLease:
+			case control.KindLease:
 				if change.Who == "callback" {
 					assert.NoError(t, f.Close())
 				}
@@ -250,7 +250,7 @@ func TestCallbackMayCallTheController(t *testing.T) {
 		f.Store(made)
 		made.lease(t, "me", "sandbox", time.Minute)
 		sleep(time.Minute)
-		require.True(t, control.Told(made.Controller, time.Minute))
+		require.True(t, control.Drain(made.Controller, time.Minute))
 		require.Equal(t, []string{"baseline", "lease", "expiry", "lease", "baseline", "close"}, calls)
 		require.Equal(t, "step", made.on())
 	})
@@ -273,9 +273,9 @@ func TestLeasesOfManyGoroutines(t *testing.T) {
 	require.Eventually(t, func() bool { return f.gate.Load() == 0 && len(f.State().Leases) == 0 }, time.Minute, time.Millisecond)
 }
 
-func TestLeaseQuietsTheBaselineAndNothingElse(t *testing.T) {
+func TestLeaseQuietsTheBaselineOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, control.Start(baseline("job,sandbox,verify")))
+		f := newFixture(t, control.StartupBaseline(baseline("job,sandbox,verify")))
 		adds := f.lease(t, "her", "verify,agent", 2*time.Hour)
 		quiet := func(owner, spec, quiet string, ttl time.Duration) control.Lease {
 			l, err := f.Lease(control.LeaseRequest{Owner: owner, Spec: spec, Quiet: quiet, TTL: ttl})
@@ -285,10 +285,10 @@ func TestLeaseQuietsTheBaselineAndNothingElse(t *testing.T) {
 		mine := quiet("me", "", "sandbox,verify,agent,step", time.Minute)
 		require.Equal(t, "job,verify,agent", f.on(), "not what another lease adds")
 		both := quiet("you", "sandbox,optimizer", "all,-job", time.Hour)
-		require.Equal(t, "job,optimizer,verify,agent,sandbox", f.on(), "nor what it adds itself")
+		require.Equal(t, "job,optimizer,verify,agent,sandbox", f.on(), "nor what the lease itself adds")
 
 		s := f.State()
-		groups := map[string]wire.Group{}
+		groups := map[string]control.Group{}
 		for _, g := range s.Groups {
 			groups[g.Name] = g
 		}
@@ -317,7 +317,7 @@ func TestLeaseQuietsTheBaselineAndNothingElse(t *testing.T) {
 }
 
 func TestQuietIsAsStrictAsTheSpec(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("query,tx,job")))
+	f := newFixture(t, control.StartupBaseline(baseline("query,tx,job")))
 	req := control.LeaseRequest{Owner: "me", Quiet: "job, quary", TTL: time.Hour}
 	before := f.State().Generation
 	_, err := f.Lease(req)
@@ -341,15 +341,14 @@ func TestQuietIsAsStrictAsTheSpec(t *testing.T) {
 	require.Equal(t, "query,tx", mydb.Format(db.Load()))
 }
 
-func TestQuietThatCanDoNothingIsTheFieldAtFault(t *testing.T) {
+func TestFieldOfALeaseWithoutEffect(t *testing.T) {
 	e := newEndpoint(t, newFixture(t), anyone())
 	require.Equal(t, "quiet", e.form("POST", "/leases", "quiet=-job&owner=me&ttl=1h").refused(400, wire.CodeBadField).Field)
 	require.Equal(t, "spec", e.form("POST", "/leases", "spec=-job&owner=me&ttl=1h").refused(400, wire.CodeBadField).Field)
 }
 
-// A lease quiets the baseline and never another lease, and says so where that shows.
-func TestLeaseTellsWhichOfItsQuietedGroupsAreStillOn(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job,step"))), anyone())
+func TestLeaseListsQuietedGroupsThatAreStillOn(t *testing.T) {
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job,step"))), anyone())
 	adds := as[wire.Lease](e.form("POST", "/leases", "spec=step&owner=me&ttl=1h"), 201)
 	quiets := as[wire.Lease](e.form("POST", "/leases", "quiet=job,step&owner=me&ttl=1h"), 201)
 	require.Equal(t, []string{"job", "step"}, quiets.Quieted)
@@ -360,8 +359,8 @@ func TestLeaseTellsWhichOfItsQuietedGroupsAreStillOn(t *testing.T) {
 	require.Equal(t, []string{}, e.State().Leases[0].StillOn)
 }
 
-func TestLeaseThatCanDoNothingIsRefused(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+func TestLeaseWithoutEffectIsRefused(t *testing.T) {
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	for _, c := range []struct {
 		spec, quiet     string
 		strict, lenient bool // whether there is such a lease
@@ -395,7 +394,7 @@ func TestLeaseThatCanDoNothingIsRefused(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestLeasesHoldSoManyBytesAndNoMore(t *testing.T) {
+func TestSizeOfLeasesIsBounded(t *testing.T) {
 	f := newFixture(t)
 	long := control.LeaseRequest{Owner: "me", Spec: "job" + strings.Repeat(" ", spangate.MaxSpecLen-3), TTL: time.Hour}
 	var last control.Lease
@@ -413,18 +412,18 @@ func TestLeasesHoldSoManyBytesAndNoMore(t *testing.T) {
 	more := rest
 	more.Quiet += " "
 	_, err := f.Lease(more)
-	require.ErrorIs(t, err, control.ErrLeasesTooLong)
+	require.ErrorIs(t, err, control.ErrTooManyLeases)
 	more = rest
 	more.Owner += "x"
 	_, err = f.Lease(more)
-	require.ErrorIs(t, err, control.ErrLeasesTooLong)
+	require.ErrorIs(t, err, control.ErrTooManyLeases)
 	require.Equal(t, before, f.State().Generation)
 	_, err = f.Lease(rest)
 	require.NoError(t, err, "to the last byte")
 	newEndpoint(t, f, anyone()).form("POST", "/leases", "spec=job&owner=me&ttl=1h").refused(409, wire.CodeTooManyLeases)
 	require.NoError(t, last.Renew(time.Minute), "which takes no room")
 	_, err = f.Lease(control.LeaseRequest{Owner: "x", Spec: "job", TTL: time.Hour})
-	require.ErrorIs(t, err, control.ErrLeasesTooLong)
+	require.ErrorIs(t, err, control.ErrTooManyLeases)
 	require.NoError(t, last.Release())
 	_, err = f.Lease(long)
 	require.NoError(t, err)
@@ -446,7 +445,7 @@ func TestEndOfALeaseIsTheSameInEveryRead(t *testing.T) {
 		for range 50 {
 			s := f.State()
 			require.Equal(t, end.UTC().Truncate(time.Millisecond), s.Leases[0].End)
-			require.Equal(t, time.Until(end).Round(time.Millisecond).String(), s.Leases[0].Left)
+			require.Equal(t, time.Until(end).Round(time.Millisecond), s.Leases[0].Left)
 			time.Sleep(777777777)
 		}
 		require.NoError(t, l.Renew(time.Hour))

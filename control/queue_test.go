@@ -21,7 +21,6 @@ import (
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
-	"github.com/spangate/spangate/control/wire"
 	"github.com/spangate/spangate/registry"
 )
 
@@ -38,7 +37,7 @@ func receive(t testing.TB, what string, c <-chan struct{}) {
 	select {
 	case <-c:
 	case <-time.After(10 * time.Second):
-		require.FailNow(t, "it hangs", what)
+		require.FailNow(t, "timed out", what)
 	}
 }
 
@@ -102,14 +101,14 @@ func newBlocker(t testing.TB) *blocker {
 func (b *blocker) block()   { b.enter.Do(func() { close(b.entered) }); <-b.leave }
 func (b *blocker) release() { b.open.Do(func() { close(b.leave) }) }
 
-// TestNoChangeWaitsForTheLogOrACallback blocks each for good, the registry's records included,
-// and makes every kind of change.
+// TestNoChangeWaitsForTheLogOrACallback blocks the log handler, the callback or
+// the registry's log handler, and makes every kind of change.
 func TestNoChangeWaitsForTheLogOrACallback(t *testing.T) {
 	for _, what := range []string{"log", "callback", "registry's log"} {
 		t.Run(what, func(t *testing.T) {
 			b := newBlocker(t)
 			blocking := slog.New(&callingHandler{Handler: slog.DiscardHandler, call: func(slog.Record) { b.block() }})
-			ropts, copts := []registry.Option{}, []control.Option{control.Start(baseline("job,pending"))}
+			ropts, copts := []registry.Option{}, []control.Option{control.StartupBaseline(baseline("job,pending"))}
 			switch what {
 			case "log":
 				copts = append(copts, control.Logger(blocking))
@@ -123,7 +122,7 @@ func TestNoChangeWaitsForTheLogOrACallback(t *testing.T) {
 			require.NoError(t, r.Register(spangate.Gym, gate))
 			c, err := control.New(r, copts...)
 			require.NoError(t, err)
-			require.False(t, control.Told(c, 0))
+			require.False(t, control.Drain(c, 0))
 			receive(t, "the first record", b.entered)
 
 			within(t, "changes", func() {
@@ -149,12 +148,12 @@ func TestNoChangeWaitsForTheLogOrACallback(t *testing.T) {
 				assert.NoError(t, again.Close())
 			})
 			b.release()
-			require.True(t, control.Told(c, 10*time.Second), "the rest is told")
+			require.True(t, control.Drain(c, 10*time.Second), "the rest is logged")
 		})
 	}
 }
 
-func TestQueueIsBoundedAndSaysWhatItDropped(t *testing.T) {
+func TestQueueIsBoundedAndReportsDrops(t *testing.T) {
 	b, log := newBlocker(t), new(records)
 	var seen []control.Change
 	f := newFixture(t, control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: log.add})))
@@ -165,7 +164,7 @@ func TestQueueIsBoundedAndSaysWhatItDropped(t *testing.T) {
 		control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: log.add})),
 		control.OnChange(func(change control.Change) { b.block(); seen = append(seen, change) }))
 	require.NoError(t, err)
-	require.False(t, control.Told(c, 0))
+	require.False(t, control.Drain(c, 0))
 	receive(t, "the first change", b.entered)
 
 	const extra = 100
@@ -174,16 +173,16 @@ func TestQueueIsBoundedAndSaysWhatItDropped(t *testing.T) {
 		require.NoError(t, c.SetBaseline(control.Baseline{Spec: specs[i%2], Who: fmt.Sprint(i)}))
 	}
 	require.EqualValues(t, extra, control.Dropped(c))
-	require.Len(t, c.State().Changes, control.MaxChanges, "the state has the latest in any case")
+	require.Len(t, c.State().Changes, control.MaxChanges, "the state has the latest all the same")
 	require.Equal(t, fmt.Sprint(control.MaxQueued+extra-1), c.State().Changes[0].Who)
 	b.release()
-	require.True(t, control.Told(c, time.Minute))
+	require.True(t, control.Drain(c, time.Minute))
 	require.NoError(t, c.SetBaseline(control.Baseline{Who: "last"}))
-	require.True(t, control.Told(c, time.Minute))
+	require.True(t, control.Drain(c, time.Minute))
 
 	require.Len(t, seen, 1+control.MaxQueued+1)
 	for i, change := range seen[1 : 1+control.MaxQueued] {
-		require.Equal(t, fmt.Sprint(i), change.Who, "those that were first are kept, in order")
+		require.Equal(t, fmt.Sprint(i), change.Who, "the first are kept, in order")
 	}
 	require.Equal(t, "last", seen[1+control.MaxQueued].Who)
 	logged := log.take()
@@ -196,8 +195,8 @@ func TestQueueIsBoundedAndSaysWhatItDropped(t *testing.T) {
 	require.Zero(t, control.Dropped(f.Controller), "another controller's queue is its own")
 }
 
-// TestDropsAreReportedWhereTheyWere lets one record through between two runs of drops.
-func TestDropsAreReportedWhereTheyWere(t *testing.T) {
+// TestDropsAreReportedInTheirPlace lets one record through between two runs of drops.
+func TestDropsAreReportedInTheirPlace(t *testing.T) {
 	step := make(chan struct{}, 2)
 	log := new(records)
 	f := newFixture(t, control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: log.add})))
@@ -218,7 +217,7 @@ func TestDropsAreReportedWhereTheyWere(t *testing.T) {
 	fill(3)                          // 2 too many
 	require.EqualValues(t, 7+2, control.Dropped(f.Controller))
 	step <- struct{}{}
-	require.True(t, control.Told(f.Controller, 10*time.Second))
+	require.True(t, control.Drain(f.Controller, 10*time.Second))
 	var dropped []any
 	for _, r := range log.take() {
 		dropped = append(dropped, attrsOf(r)["dropped"])
@@ -234,12 +233,12 @@ func TestFirstCallbackComesAfterNewHasReturned(t *testing.T) {
 			var err error
 			c, err = control.New(registry.New(), control.OnChange(func(change control.Change) {
 				_ = c.State()
-				calls.add(change.Kind)
+				calls.add(string(change.Kind))
 			}))
 			require.NoError(t, err)
 			require.NoError(t, c.SetBaseline(control.Baseline{Spec: "later", AllowPending: true}))
 			require.NoError(t, c.Close())
-			require.True(t, control.Told(c, 10*time.Second))
+			require.True(t, control.Drain(c, 10*time.Second))
 			require.Equal(t, []string{"baseline", "baseline", "close"}, calls.get())
 		}
 	})
@@ -247,7 +246,7 @@ func TestFirstCallbackComesAfterNewHasReturned(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var calls list
 			r := registry.New()
-			c, err := control.New(r, control.OnChange(func(change control.Change) { calls.add(change.Kind) }))
+			c, err := control.New(r, control.OnChange(func(change control.Change) { calls.add(string(change.Kind)) }))
 			require.NoError(t, err)
 			r.SetSpec("job") // others change the registry while New is busy, too
 			synctest.Wait()
@@ -266,7 +265,7 @@ func TestCloseMayBeCalledByACallback(t *testing.T) {
 			var calls list
 			closed := make(chan struct{})
 			made, err := control.New(registry.New(), control.OnChange(func(change control.Change) {
-				calls.add(change.Kind + " " + change.Who)
+				calls.add(string(change.Kind) + " " + change.Who)
 				if change.Who != "go" {
 					return
 				}
@@ -284,15 +283,15 @@ func TestCloseMayBeCalledByACallback(t *testing.T) {
 			require.NoError(t, made.SetBaseline(control.Baseline{Who: "go"}))
 			require.NoError(t, made.SetBaseline(control.Baseline{Who: "after"}))
 			receive(t, "Close", closed)
-			require.True(t, control.Told(made, 10*time.Second))
+			require.True(t, control.Drain(made, 10*time.Second))
 			require.Equal(t, []string{"baseline program", "baseline go", "baseline after", "close program"}, calls.get())
 			require.ErrorIs(t, made.SetBaseline(baseline("")), control.ErrClosed)
 		})
 	}
 }
 
-// TestCloseTellsWhatIsQueued has a callback that is slower than Close waits.
-func TestCloseTellsWhatIsQueued(t *testing.T) {
+// TestCloseWaitsForTheQueueAtMostATenthOfASecond has slow callbacks.
+func TestCloseWaitsForTheQueueAtMostATenthOfASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls list
 		c, err := control.New(registry.New(), control.OnChange(func(change control.Change) {
@@ -305,7 +304,7 @@ func TestCloseTellsWhatIsQueued(t *testing.T) {
 		}
 		begun := time.Now()
 		require.NoError(t, c.Close())
-		require.Equal(t, 100*time.Millisecond, time.Since(begun), "it waits so long and no longer")
+		require.Equal(t, 100*time.Millisecond, time.Since(begun), "no longer than a tenth of a second")
 		synctest.Wait()
 		require.Equal(t, []string{"program", "0"}, calls.get())
 		sleep(time.Second)
@@ -315,7 +314,7 @@ func TestCloseTellsWhatIsQueued(t *testing.T) {
 		var calls list
 		c, err := control.New(registry.New(), control.OnChange(func(change control.Change) {
 			time.Sleep(40 * time.Millisecond)
-			calls.add(change.Kind)
+			calls.add(string(change.Kind))
 		}))
 		require.NoError(t, err)
 		begun := time.Now()
@@ -339,12 +338,12 @@ func TestNoGoroutineOutlivesTheLastRecord(t *testing.T) {
 
 	c, err = control.New(registry.New())
 	require.NoError(t, err)
-	require.True(t, control.Told(c, 10*time.Second))
-	require.NoError(t, goleak.Find(before), "a controller that has nothing to tell has none, closed or not")
+	require.True(t, control.Drain(c, 10*time.Second))
+	require.NoError(t, goleak.Find(before), "a controller whose queue is empty has none, closed or not")
 	require.NoError(t, c.Close())
 }
 
-func TestPanicOfACallbackIsLoggedAndStopsNothing(t *testing.T) {
+func TestPanicOfACallbackIsLogged(t *testing.T) {
 	log := new(records)
 	var seen []string
 	f := newFixture(t,
@@ -381,7 +380,7 @@ func panicDeep(n int) {
 	panicDeep(n - 1)
 }
 
-func TestPanicOfTheLogHandlerLosesARecordOnly(t *testing.T) {
+func TestPanicOfTheLogHandlerDropsOneRecord(t *testing.T) {
 	panicking := true
 	f := newFixture(t, control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: func(slog.Record) {
 		if panicking {
@@ -439,7 +438,7 @@ func TestHandlerThatIsNotEnabledGetsNothing(t *testing.T) {
 	require.Zero(t, control.Dropped(f.Controller))
 }
 
-func TestRefusalsAreLoggedAFewASecond(t *testing.T) {
+func TestLoggedRefusalsAreLimitedPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(records)
 		f := newFixture(t, control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: log.add})))
@@ -448,7 +447,7 @@ func TestRefusalsAreLoggedAFewASecond(t *testing.T) {
 			for range n {
 				control.LogRefusal(f.Controller, slog.String("from", "192.0.2.1"))
 			}
-			require.True(t, control.Told(f.Controller, time.Minute))
+			require.True(t, control.Drain(f.Controller, time.Minute))
 			return log.take()
 		}
 		refused := refuse(100)
@@ -490,12 +489,11 @@ func TestOneControllerForARegistry(t *testing.T) {
 	r := registry.New()
 	var gate spangate.Gate
 	require.NoError(t, r.Register(spangate.Gym, &gate))
-	first, err := control.New(r, control.Start(baseline("job")))
+	first, err := control.New(r, control.StartupBaseline(baseline("job")))
 	require.NoError(t, err)
 	before := r.State()
-	second, err := control.New(r, control.Start(baseline("all")))
+	second, err := control.New(r, control.StartupBaseline(baseline("all")))
 	require.ErrorIs(t, err, control.ErrControlled)
-	require.ErrorIs(t, err, registry.ErrControlled)
 	require.EqualError(t, err, "spangate/control: new: registry has a controller: use that controller, or close it first")
 	require.Nil(t, second)
 	require.Equal(t, before, r.State())
@@ -506,9 +504,9 @@ func TestOneControllerForARegistry(t *testing.T) {
 
 	require.NoError(t, first.Close())
 	require.NoError(t, first.Close())
-	second, err = control.New(r, control.Start(baseline("step")))
+	second, err = control.New(r, control.StartupBaseline(baseline("step")))
 	require.NoError(t, err)
-	require.NoError(t, first.Close(), "which is over, and takes nothing from the second")
+	require.NoError(t, first.Close(), "the closed controller does not release the second")
 	require.ErrorIs(t, first.SetBaseline(baseline("all")), control.ErrClosed)
 	require.Equal(t, "step", spangate.Gym.Format(gate.Load()))
 	_, err = control.New(r)
@@ -528,8 +526,8 @@ func TestRefusedNewLeavesTheRegistryFree(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-// TestOfManyControllersAtOnceOneIsMade makes and closes controllers concurrently.
-func TestOfManyControllersAtOnceOneIsMade(t *testing.T) {
+// TestConcurrentNewMakesOneController makes and closes controllers concurrently.
+func TestConcurrentNewMakesOneController(t *testing.T) {
 	r := registry.New()
 	var gate spangate.Gate
 	require.NoError(t, r.Register(spangate.Gym, &gate))
@@ -538,7 +536,7 @@ func TestOfManyControllersAtOnceOneIsMade(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 50 {
-				c, err := control.New(r, control.Start(baseline("job")))
+				c, err := control.New(r, control.StartupBaseline(baseline("job")))
 				if err != nil {
 					assert.ErrorIs(t, err, control.ErrControlled)
 					runtime.Gosched()
@@ -559,18 +557,18 @@ func TestOfManyControllersAtOnceOneIsMade(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-func TestExpiriesAreToldWhileTheCallbackIsSlow(t *testing.T) {
+func TestLeasesExpireWhileTheCallbackIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kinds list
 		f := newFixture(t, control.OnChange(func(change control.Change) {
 			time.Sleep(3 * time.Second)
-			kinds.add(change.Kind)
+			kinds.add(string(change.Kind))
 		}))
 		f.lease(t, "me", "job", time.Second)
 		sleep(time.Second)
 		require.Empty(t, f.on(), "a lease ends in time")
 		sleep(time.Hour)
-		require.Equal(t, []string{wire.KindBaseline, wire.KindLease, wire.KindExpiry}, kinds.get())
+		require.Equal(t, []string{"baseline", "lease", "expiry"}, kinds.get())
 		require.NoError(t, f.Controller.Close())
 		sleep(time.Hour)
 	})

@@ -13,12 +13,14 @@ import (
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
+	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/registry"
 )
 
-func TestStateTellsWhichRootsAreOff(t *testing.T) {
+func TestStateShowsTheRootsThatAreOff(t *testing.T) {
 	var seen atomic.Uint64 // the groups of Gym that begin traces, as a provider sees them
 	var f *fixture
-	f = newFixture(t, control.Start(baseline("agent")), control.Roots(func(gate *spangate.Gate) spangate.Mask {
+	f = newFixture(t, control.StartupBaseline(baseline("agent")), control.Roots(func(gate *spangate.Gate) spangate.Mask {
 		if gate != &f.gate {
 			return 0
 		}
@@ -29,7 +31,7 @@ func TestStateTellsWhichRootsAreOff(t *testing.T) {
 	served := func() []string {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
-		var state control.State
+		var state wire.State
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &state))
 		return state.Roots
 	}
@@ -47,7 +49,7 @@ func TestStateTellsWhichRootsAreOff(t *testing.T) {
 		handler.ServeHTTP(w, r)
 		return w.Code
 	}
-	assert.Equal(t, 200, conditional(), "who polls is told of roots, though the generation is the same")
+	assert.Equal(t, 200, conditional(), "roots are new, though the generation is the same")
 	require.NoError(t, f.SetBaseline(baseline("agent,server")))
 	assert.Equal(t, 304, conditional())
 	expect()
@@ -55,9 +57,25 @@ func TestStateTellsWhichRootsAreOff(t *testing.T) {
 	expect("agent", "server")
 }
 
-func TestStateHasNoRootsUnlessTheProgramTells(t *testing.T) {
+func TestStateHasNoRootsWithoutTheOption(t *testing.T) {
 	for _, opts := range [][]control.Option{nil, {control.Roots(nil)}} {
 		f := newFixture(t, opts...)
 		assert.Equal(t, []string{}, f.State().Roots)
 	}
+}
+
+func TestRootsAreNamedOncePerGroup(t *testing.T) {
+	var gates [2]spangate.Gate
+	r := registry.New()
+	require.NoError(t, r.Register(spangate.Gym, &gates[0]))
+	require.NoError(t, r.Register(spangate.Lens, &gates[1], registry.Shared()))
+	c, err := control.New(r, control.Roots(func(gate *spangate.Gate) spangate.Mask {
+		if gate == &gates[0] {
+			return spangate.BitServer | spangate.BitJob | 1<<40 // which has no name
+		}
+		return spangate.BitJob
+	}))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"job", "server"}, c.State().Roots)
+	require.NoError(t, c.Close())
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/plan"
 	"github.com/spangate/spangate/registry"
 )
 
@@ -31,13 +32,13 @@ func (s set) list() []string {
 	return names
 }
 
-// model is a registry done naively: maps of names, everything computed anew on every
-// question, and none of the code that is tested.
+// model is a naive registry: maps of names, everything computed anew on every read, and none of
+// the code under test.
 type model struct {
 	namespaces map[string]modelNamespace
 	spec       string
-	pin        set            // nil if the spec or plan holds
-	plan       *registry.Plan // nil if the spec or pin holds
+	pin        set        // nil if the spec or plan holds
+	plan       *plan.Plan // nil if the spec or pin holds
 }
 
 type modelNamespace struct {
@@ -126,7 +127,7 @@ func (m *model) state() (enabled, pending set) {
 	return enabled, pending
 }
 
-func (m *model) planned(p registry.Plan) (enabled, pending set) {
+func (m *model) planned(p plan.Plan) (enabled, pending set) {
 	enabled, pending = m.resolve(p.Baseline)
 	for _, spec := range p.Quiet {
 		quiet, unknown := m.resolve(spec)
@@ -185,7 +186,7 @@ func newLibrary(t require.TestingT, namespace string, groups []string, presets m
 	return library{catalog: c, gate: new(spangate.Gate)}
 }
 
-// word is what the library's gate shows when exactly the enabled names are on.
+// word returns the word of the library's gate when exactly the enabled names are on.
 func (l library) word(enabled set) spangate.Mask {
 	var word spangate.Mask
 	for g := range l.catalog.Groups() {
@@ -219,12 +220,12 @@ func lists(sets map[string]set) map[string][]string {
 	return m
 }
 
-// add registers the library with r, which has to go well.
+// add registers the library with r.
 func (l library) add(t testing.TB, r *registry.Registry, opts ...registry.RegisterOption) library {
 	t.Helper()
 	require.NoError(t, r.Register(l.catalog, l.gate, opts...))
 	return l
 }
 
-// names is the canonical spec of what the library's gate shows.
+// names returns the canonical spec of the gate's word.
 func (l library) names() string { return l.catalog.Format(l.gate.Load()) }
