@@ -4,17 +4,136 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/spangate/spangate/cmd/spangate/internal/caret"
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/spec"
 )
 
-func (p *program) explain() *cobra.Command {
-	var c catalog
+// catalog is the flag that chooses a vocabulary. Its zero value is Gym.
+type catalog struct{ *spangate.Catalog }
+
+var _ pflag.Value = (*catalog)(nil)
+
+func (c *catalog) String() string {
+	if c.Catalog == spangate.Lens {
+		return "lens"
+	}
+	return "gym"
+}
+
+func (c *catalog) Set(name string) error {
+	switch strings.ToLower(name) {
+	case "gym":
+		c.Catalog = spangate.Gym
+	case "lens":
+		c.Catalog = spangate.Lens
+	default:
+		return usagef("there is no such catalog; there are gym (NeMo Gym) and lens (nemo-lens)")
+	}
+	return nil
+}
+
+func (c *catalog) Type() string { return "gym|lens" }
+
+// offlineCommand gives cmd the flags of a command without a process. run returns what to print
+// as JSON, and what draws it for people.
+func (p *program) offlineCommand(cmd *cobra.Command, shows string, run func(*catalog, []string) (any, func(), error)) *cobra.Command {
+	c := &catalog{spangate.Gym}
 	var asJSON bool
+	if cmd.Args == nil {
+		cmd.Args, cmd.ValidArgsFunction = noArgs, cobra.NoFileCompletions
+	} else {
+		cmd.ValidArgsFunction = completeSpec(func(*cobra.Command) []name { return namesOf(c.Catalog) })
+	}
+	cmd.Flags().Var(c, "catalog", "vocabulary: gym is NeMo Gym's, lens is nemo-lens's")
+	completeFlag(cmd, "catalog", "gym\tNeMo Gym's", "lens\tnemo-lens's")
+	jsonFlag(cmd, &asJSON, shows)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		v, draw, err := run(c, args)
+		switch {
+		case err != nil:
+			return err
+		case asJSON:
+			p.out.json(v)
+		default:
+			draw()
+		}
+		return nil
+	}
+	return cmd
+}
+
+// group is a group as JSON. Its mask is a string, since a JSON number does not hold 64 bits
+// everywhere.
+type group struct {
+	Name    string   `json:"name"`
+	Bit     int      `json:"bit"`
+	Mask    string   `json:"mask"`
+	Presets []string `json:"presets"`
+	Doc     string   `json:"doc"`
+}
+
+// preset is a preset as JSON.
+type preset struct {
+	Name   string   `json:"name"`
+	Mask   string   `json:"mask"`
+	Groups []string `json:"groups"`
+	Doc    string   `json:"doc"`
+}
+
+// groupsOf returns the groups of m, in bit order.
+func (c *catalog) groupsOf(m spangate.Mask) []group {
+	groups := []group{}
+	for g := range c.Groups() {
+		if !m.HasAny(g.Bit) {
+			continue
+		}
+		row := group{Name: g.Name, Bit: g.Position(), Mask: g.Bit.String(), Presets: []string{}, Doc: g.Doc}
+		for p := range c.Presets() {
+			if p.Mask.HasAny(g.Bit) {
+				row.Presets = append(row.Presets, p.Name)
+			}
+		}
+		groups = append(groups, row)
+	}
+	return groups
+}
+
+func (p *program) groups() *cobra.Command {
+	cmd := &cobra.Command{Use: "groups", Short: "Show the groups of a vocabulary, with their bits"}
+	return p.offlineCommand(cmd, "the groups", func(c *catalog, _ []string) (any, func(), error) {
+		groups := c.groupsOf(c.All())
+		return groups, func() {
+			rows := [][]string{}
+			for _, g := range groups {
+				in := slices.DeleteFunc(g.Presets, func(name string) bool { return name == spangate.NameAll })
+				rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, list(in, ""), g.Doc})
+			}
+			p.out.table([]string{"GROUP", "BIT", "MASK", "PRESETS", "SPANS"}, rows)
+		}, nil
+	})
+}
+
+func (p *program) presets() *cobra.Command {
+	cmd := &cobra.Command{Use: "presets", Short: "Show the presets of a vocabulary, with their groups"}
+	return p.offlineCommand(cmd, "the presets", func(c *catalog, _ []string) (any, func(), error) {
+		presets, rows := []preset{}, [][]string{}
+		for p := range c.Presets() {
+			names := c.Names(p.Mask)
+			presets = append(presets, preset{p.Name, p.Mask.String(), names, p.Doc})
+			rows = append(rows, []string{p.Name, p.Mask.String(), p.Doc, list(names, "nothing")})
+		}
+		return presets, func() { p.out.table([]string{"PRESET", "MASK", "CHOOSE IT FOR", "GROUPS"}, rows) }, nil
+	})
+}
+
+func (p *program) explain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain SPEC",
 		Short: "Explain a spec: what each entry does, what is on, what becomes of traces",
@@ -29,36 +148,105 @@ exclusion, explain shows a list of the same groups to give Python instead.`,
   spangate explain all,-step,-optimizer
   spangate explain --catalog lens per_step --json`,
 		Args: oneSpec,
-		RunE: func(_ *cobra.Command, args []string) error {
-			e, err := c.explain(args[0])
-			switch {
-			case err != nil:
-				return offline(err)
-			case asJSON:
-				p.out.json(e)
-			default:
-				e.draw(p.out, &c)
-			}
-			return nil
-		},
 	}
-	c.flag(cmd)
-	cmd.ValidArgsFunction = completeSpec(func(*cobra.Command) []name { return c.completions() })
-	jsonFlag(cmd.Flags(), &asJSON, "the explanation")
-	return cmd
+	return p.offlineCommand(cmd, "the explanation", func(c *catalog, args []string) (any, func(), error) {
+		e, err := c.explain(args[0])
+		if err != nil {
+			return nil, nil, offline(err)
+		}
+		return e, func() { e.draw(p.out, c) }, nil
+	})
+}
+
+// explanation is what a spec means, as JSON. Fields are only ever added.
+type explanation struct {
+	// Spec is as given.
+	Spec string `json:"spec"`
+	// Namespace owns the catalog.
+	Namespace string `json:"namespace"`
+	// Canonical is the spec with the groups alone, in bit order.
+	Canonical string `json:"canonical"`
+	// Mask is in hexadecimal.
+	Mask string `json:"mask"`
+	// Groups has what is on, in bit order.
+	Groups []group `json:"groups"`
+	// Entries has the entries that are not empty, in the order of the spec.
+	Entries []entry `json:"entries"`
+	// Traces is what becomes of traces with just these groups on.
+	Traces traces `json:"traces"`
+}
+
+// entry is one entry of a spec.
+type entry struct {
+	// Name is as written, without the '-' of an exclusion.
+	Name string `json:"name"`
+	// Offset is where Name begins in the spec, in bytes.
+	Offset int `json:"offset"`
+	// Exclude reports whether the entry begins with '-'.
+	Exclude bool `json:"exclude"`
+	// Kind is preset or group.
+	Kind string `json:"kind"`
+	// Mask is what the name stands for, in hexadecimal.
+	Mask string `json:"mask"`
+	// Changes has the groups that the entry adds to those of the entries before it, or that
+	// it takes from those of the whole spec and no exclusion before it has taken.
+	Changes []string `json:"changes"`
+}
+
+// explain returns what text means in c. The error is a [*spangate.ParseError].
+func (c *catalog) explain(text string) (*explanation, error) {
+	mask, err := c.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	e := &explanation{
+		Spec: text, Namespace: c.Namespace(),
+		Canonical: c.Format(mask), Mask: mask.String(), Groups: c.groupsOf(mask),
+		Entries: []entry{}, Traces: traces{Go: goTraces(mask), Python: c.pythonTraces(text, mask)},
+	}
+	var selected spangate.Mask // by any plain entry: order does not matter
+	for in := range spec.Entries(text) {
+		if m, _ := c.Lookup(in.Name); !in.Exclude {
+			selected |= m
+		}
+	}
+	var added, taken spangate.Mask
+	for in := range spec.Entries(text) {
+		m, _ := c.Lookup(in.Name)
+		row := entry{Name: in.Name, Offset: in.Offset, Exclude: in.Exclude, Kind: "preset", Mask: m.String()}
+		if _, ok := c.Group(in.Name); ok {
+			row.Kind = "group"
+		}
+		if in.Exclude {
+			row.Changes = c.Names(m & selected &^ taken)
+			taken |= m
+		} else {
+			row.Changes = c.Names(m &^ added)
+			added |= m
+		}
+		e.Entries = append(e.Entries, row)
+	}
+	return e, nil
 }
 
 // draw shows e to people.
 func (e *explanation) draw(s *screen, c *catalog) {
 	s.table(nil, [][]string{
-		{"spec", orQuoted(caret.Shown(e.Spec))},
+		{"spec", orQuoted(escape(e.Spec))},
 		{"means", orQuoted(e.Canonical)},
 		{"mask", fmt.Sprintf("%s, %d of the %s of %s", e.Mask, len(e.Groups), plural(c.All().Count(), "group"), e.Namespace)},
 	})
 	if len(e.Entries) > 0 {
 		rows := [][]string{}
 		for _, entry := range e.Entries {
-			rows = append(rows, []string{entry.written(), entry.Kind, entry.effect()})
+			sign, kept, name := "+ ", "nothing: it is on already", escape(entry.Name)
+			if entry.Exclude {
+				sign, kept, name = "- ", "nothing: it is off anyway", "-"+name
+			}
+			if len(entry.Changes) > 0 {
+				kept = sign + strings.Join(entry.Changes, ", ")
+			}
+			rows = append(rows, []string{name, entry.Kind, kept})
 		}
 		s.printf("\n")
 		s.table([]string{"ENTRY", "IS A", "CHANGES"}, rows)
@@ -72,30 +260,7 @@ func (e *explanation) draw(s *screen, c *catalog) {
 		s.table([]string{"ON", "BIT", "MASK", "SPANS"}, rows)
 	}
 	s.printf("\n")
-	s.table([]string{"TRACES", ""}, [][]string{
-		{"Go", e.Traces.Go.Note},
-		{"Python", e.Traces.Python.Note},
-	})
-}
-
-func (e entry) written() string {
-	if e.Exclude {
-		return "-" + caret.Shown(e.Name)
-	}
-	return caret.Shown(e.Name)
-}
-
-// effect says what the entry changes.
-func (e entry) effect() string {
-	switch {
-	case len(e.Changes) > 0 && e.Exclude:
-		return "- " + strings.Join(e.Changes, ", ")
-	case len(e.Changes) > 0:
-		return "+ " + strings.Join(e.Changes, ", ")
-	case e.Exclude:
-		return "nothing: it is off anyway"
-	}
-	return "nothing: it is on already"
+	s.table([]string{"TRACES", ""}, [][]string{{"Go", e.Traces.Go.Note}, {"Python", e.Traces.Python.Note}})
 }
 
 // orQuoted returns text, or for an empty one the quotes that show it.
@@ -104,4 +269,111 @@ func orQuoted(text string) string {
 		return `""`
 	}
 	return text
+}
+
+// traces is what becomes of traces with some groups on, in the processes of one job. Spans lie
+// as in NeMo Gym: the driver's client span is above the agent's server span, which is above the
+// rollout's.
+type traces struct {
+	Go     inGo     `json:"go"`
+	Python inPython `json:"python"`
+}
+
+// inGo is what becomes of traces in Go processes, where spans are behind a gate.
+type inGo struct {
+	// Split reports whether a trace breaks in two at a Go process. It never does.
+	Split bool `json:"split"`
+	// Root is the group of the topmost span, or empty if no group that is on is above all
+	// others.
+	Root string `json:"root"`
+	// Note is the same for people.
+	Note string `json:"note"`
+}
+
+// inPython is what becomes of traces in NeMo Gym's own processes, where a span that is off takes
+// the context of the trace with it.
+type inPython struct {
+	// Accepted reports whether nemo-lens accepts the spec. It rejects one with an exclusion,
+	// and then emits no spans.
+	Accepted bool `json:"accepted"`
+	// Spec is a spec that nemo-lens accepts and that selects the same groups; Split and
+	// Missing are about it. It is empty if no group is on, since nemo-lens takes a blank spec
+	// for default.
+	Spec string `json:"spec"`
+	// Split reports whether a trace breaks in two between processes.
+	Split bool `json:"split"`
+	// Missing has the groups that would have to be on for one trace, in bit order.
+	Missing []string `json:"missing"`
+	// Note is the same for people.
+	Note string `json:"note"`
+}
+
+const (
+	// acrossProcesses has the groups whose spans make up a rollout, which runs in several
+	// processes. Those of nemo-lens are spans of one process.
+	acrossProcesses = spangate.PresetAll &^ spangate.LensPresetAll
+	// joins has the groups whose spans hand a trace from one Python process to the next.
+	joins = spangate.BitServer | spangate.BitHTTPClient
+)
+
+// roots has the groups that may be at the root of a trace, the topmost first.
+var roots = []struct {
+	bit        spangate.Mask
+	name, note string
+}{
+	{spangate.BitJob, "job", "; the root is the job's span"},
+	{spangate.BitHTTPClient, "http_client", "; one trace for each rollout, with the driver's client span as the root"},
+	{spangate.BitServer, "server", "; one trace for each rollout, with the agent's server span as the root"},
+	{spangate.BitRollout, "rollout", "; one trace for each rollout, with its own span as the root, since no client or server span is above it"},
+	{acrossProcesses, "", "; there may be no span above, and what has none begins a trace"},
+}
+
+func goTraces(m spangate.Mask) inGo {
+	if m == 0 {
+		return inGo{Note: "no spans; a trace that comes in is passed on as it is"}
+	}
+	t := inGo{Note: "never split by a Go process: what is beneath a site that is off joins the nearest span above it that is on"}
+	for _, r := range roots {
+		if m.HasAny(r.bit) {
+			t.Root = r.name
+			t.Note += r.note
+			break
+		}
+	}
+	return t
+}
+
+func (c *catalog) pythonTraces(text string, m spangate.Mask) inPython {
+	const (
+		rejected = "rejected: nemo-lens (b85578f) has no exclusions, and that process emits no spans; its newer registry keeps them pending, and what they take away stays on"
+		noTraces = "for no spans, set NEMO_GYM_OTEL_TRACES_ENABLED=0"
+	)
+	t := inPython{Accepted: true, Spec: c.Format(m), Missing: []string{}}
+	for e := range spec.Entries(text) {
+		t.Accepted = t.Accepted && !e.Exclude
+	}
+	if t.Accepted && m != 0 {
+		t.Spec = text
+	}
+	missing := joins &^ m
+	switch {
+	case spec.Trim(text) == "":
+		t.Note = "a blank spec is not read there, and default is on; " + noTraces
+	case m == 0 && t.Accepted:
+		t.Note = "no spans"
+	case m == 0:
+		t.Note = rejected + "; " + noTraces
+	case !m.HasAny(acrossProcesses):
+		t.Note = "nothing to split: the spans of these groups stay in one process"
+	case missing == 0:
+		t.Note = "one trace across processes: server and http_client are on"
+	default:
+		t.Split, t.Missing = true, c.Names(missing)
+		t.Note = "split across processes: without " + strings.Join(t.Missing, ", ") +
+			" NeMo Gym's processes don't join each other's traces; whole with " + c.Format(m|missing)
+	}
+	if m != 0 && !t.Accepted {
+		t.Note = rejected + "; give it " + t.Spec + " instead; with that, " + t.Note
+	}
+	return t
 }

@@ -17,7 +17,7 @@ import (
 func TestChangesOfTheEntriesAddUp(t *testing.T) {
 	c := &catalog{spangate.Gym}
 	var entries []string
-	for _, n := range c.completions() {
+	for _, n := range namesOf(c.Catalog) {
 		entries = append(entries, n.name, "-"+n.name, strings.ToUpper(n.name), " -"+n.name+" ", "")
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -54,7 +54,7 @@ func TestPythonSplitsAndGoDoesNot(t *testing.T) {
 	across := spangate.MustParse("server,http_client,rollout,verify,agent,model_call,sandbox")
 	joins := spangate.MustParse("server,http_client")
 	for m := spangate.Mask(1); m <= spangate.PresetAll; m++ {
-		got := c.traces(c.Format(m), m)
+		got := traces{goTraces(m), c.pythonTraces(c.Format(m), m)}
 		split := m.HasAny(across) && !m.HasAll(joins)
 		if got.Go.Split || got.Python.Split != split || !got.Python.Accepted {
 			t.Fatalf("%v: %+v", m, got)
@@ -67,7 +67,7 @@ func TestPythonSplitsAndGoDoesNot(t *testing.T) {
 		}
 	}
 	for p := range spangate.Gym.Presets() {
-		assert.False(t, c.traces(p.Name, p.Mask).Python.Split, p.Name)
+		assert.False(t, c.pythonTraces(p.Name, p.Mask).Split, p.Name)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestRootIsTheTopmostSpanThatIsOn(t *testing.T) {
 				break
 			}
 		}
-		if got := c.traces(c.Format(m), m).Go.Root; got != want {
+		if got := goTraces(m).Root; got != want {
 			t.Fatalf("%v: %q, not %q", m, got, want)
 		}
 	}
@@ -119,16 +119,20 @@ func TestPythonGetsAListThatItAccepts(t *testing.T) {
 	}
 }
 
-// Every name of a vocabulary is told as what it is: a single group that a preset had would
-// not be.
-func TestEveryNameIsToldAsWhatItIs(t *testing.T) {
-	for _, known := range catalogs {
+func TestKindOfEveryName(t *testing.T) {
+	for _, known := range []*spangate.Catalog{spangate.Gym, spangate.Lens} {
 		c := &catalog{known}
+		kinds := make(map[string]string)
 		for p := range c.Presets() {
-			assert.Equal(t, "preset", c.kind(p.Name))
+			kinds[p.Name] = "preset"
 		}
 		for g := range c.Groups() {
-			assert.Equal(t, "group", c.kind(g.Name))
+			kinds[g.Name] = "group"
+		}
+		for name, kind := range kinds {
+			e, err := c.explain(name)
+			require.NoError(t, err)
+			assert.Equal(t, kind, e.Entries[0].Kind, name)
 		}
 	}
 }
