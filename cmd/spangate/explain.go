@@ -152,7 +152,7 @@ exclusion, explain shows a list of the same groups to give Python instead.`,
 	return p.offlineCommand(cmd, "the explanation", func(c *catalog, args []string) (any, func(), error) {
 		e, err := c.explain(args[0])
 		if err != nil {
-			return nil, nil, offline(err)
+			return nil, nil, err
 		}
 		return e, func() { e.draw(p.out, c) }, nil
 	})

@@ -76,7 +76,7 @@ func (p *program) leasing(does string, field func(*wire.LeaseRequest) *string, c
 		// left behind.
 		l, err := r.Lease(context.WithoutCancel(r.ctx), req, r.when())
 		if err != nil {
-			return online(err, args[0])
+			return err
 		}
 		if r.out.closed {
 			r.out = r.err

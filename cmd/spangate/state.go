@@ -50,7 +50,7 @@ A name that is not registered in the process is an error and changes nothing, un
 			return err
 		}
 		state, err := r.SetBaseline(r.ctx, b, r.when())
-		return r.changed(state, online(err, b.Spec))
+		return r.changed(state, err)
 	})
 }
 

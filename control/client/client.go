@@ -13,8 +13,8 @@
 // interpret what a process says, and a newer process may say more.
 //
 // A client trusts no answer. It has to be of bounded size and be one that the endpoint gives;
-// redirects are not followed, since that would send the token to another host. Every failed
-// request returns an [*Error]. A request ends with its context; one without a deadline may
+// redirects are not followed, since that would send the token to another host. A request that
+// fails returns an [*Error], and one that can't be sent returns [ErrArgument]. A request ends with its context; one without a deadline may
 // wait forever, unless [HTTPClient] sets a timeout.
 package client
 
@@ -103,7 +103,7 @@ func New(url string, opts ...Option) (*Client, error) {
 		return nil, err
 	}
 	if !visible(o.token) {
-		return nil, errors.New(prefix + "the token has space or other characters in it that no token has")
+		return nil, badArgument("the token has space or other characters in it that no token has")
 	}
 	h := *cmp.Or(o.http, new(http.Client))
 	if h.Transport == nil {
@@ -143,7 +143,7 @@ func parseURL(text string) (*url.URL, error) {
 		err = errors.New("it has a query or fragment; give the path under which the endpoint is mounted")
 	}
 	if err != nil {
-		return nil, fmt.Errorf(prefix+"bad URL: %w; write it as in http://localhost:8080/spans/", err)
+		return nil, badArgument("bad URL: %w; write it as in http://localhost:8080/spans/", err)
 	}
 	u.Path = strings.TrimRight(u.Path, "/") + "/"
 	if u.RawPath != "" {
@@ -206,19 +206,16 @@ func (c *Client) Lease(ctx context.Context, r wire.LeaseRequest, opts ...ChangeO
 // Renew lets a lease live for ttl from now on, longer or shorter than before. A lease that has
 // ended is [ErrNotFound].
 func (c *Client) Renew(ctx context.Context, id string, ttl time.Duration, opts ...ChangeOption) (*Lease, error) {
-	return c.lease(ctx, request{method: http.MethodPatch, path: leasePath(id), body: wire.LeasePatch{TTL: ttl.String()}}, opts...)
+	return c.lease(ctx, request{method: http.MethodPatch, path: leases + id, body: wire.LeasePatch{TTL: ttl.String()}}, opts...)
 }
 
 // Release ends a lease, and returns it. A lease that has ended before is [ErrNotFound].
 func (c *Client) Release(ctx context.Context, id string, opts ...ChangeOption) (*Lease, error) {
-	return c.lease(ctx, request{method: http.MethodDelete, path: leasePath(id)}, opts...)
+	return c.lease(ctx, request{method: http.MethodDelete, path: leases + id}, opts...)
 }
 
 // leases is the path of all leases, below that of the endpoint.
 const leases = "leases/"
-
-// leasePath returns the path of a lease, below that of the endpoint.
-func leasePath(id string) string { return leases + url.PathEscape(id) }
 
 // maxGeneration is the length in bytes of the longest generation that is accepted: many times
 // that of a real one, so that a program can remember many.
@@ -260,11 +257,11 @@ type request struct {
 // as another request.
 func (r request) check() error {
 	generation := strings.Trim(r.generation, `"`)
-	if id, ok := strings.CutPrefix(r.path, leases); ok && strings.Trim(id, ".") == "" {
-		return fmt.Errorf(prefix+"%q is no id of a lease", spec.Head(id))
+	if id, ok := strings.CutPrefix(r.path, leases); ok && (strings.Trim(id, ".") == "" || !visible(id) || strings.ContainsAny(id, `/\%?#`)) {
+		return badArgument("%q is no id of a lease; a State has them", spec.Head(id))
 	}
 	if r.condition != "" && (generation == "" || !visible(generation) || strings.ContainsAny(generation, `",*`)) {
-		return fmt.Errorf(prefix+"%q is no generation; a State has it", spec.Head(r.generation))
+		return badArgument("%s %q: no generation looks like that; a State has it", r.condition, spec.Head(r.generation))
 	}
 	return nil
 }
@@ -273,10 +270,10 @@ func (r request) check() error {
 // is nil if the answer is that nothing has changed.
 func (c *Client) send(ctx context.Context, r request, into any, opts ...ChangeOption) (json.RawMessage, error) {
 	if c == nil || c.http == nil {
-		return nil, errors.New(prefix + "a Client that New has not returned has no URL")
+		return nil, badArgument("a Client that New has not returned has no URL")
 	}
 	if ctx == nil {
-		return nil, errors.New(prefix + "nil context")
+		return nil, badArgument("nil context")
 	}
 	for _, opt := range opts {
 		if opt != nil {

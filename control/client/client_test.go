@@ -138,7 +138,8 @@ func TestChangeIsMadeOnlyToTheGenerationOfIfMatch(t *testing.T) {
 		assert.Equal(t, now.Generation, failed.Refusal.Generation)
 		for _, none := range []string{"", `""`, "a b", "a,b", "*", "é", "a\n"} {
 			err := change(client.IfMatch(none))
-			assert.ErrorContains(t, err, "is no generation", "%q", none)
+			assert.ErrorContains(t, err, "no generation looks like that", "%q", none)
+			assert.ErrorIs(t, err, client.ErrArgument)
 			assert.False(t, errors.As(err, &failed), "it is not sent")
 		}
 	}
@@ -228,6 +229,7 @@ func TestURL(t *testing.T) {
 	} {
 		c, err := client.New(text)
 		assert.Nil(t, c)
+		assert.ErrorIs(t, err, client.ErrArgument)
 		if assert.ErrorContains(t, err, message, text) {
 			assert.ErrorContains(t, err, "as in http://localhost:8080/spans/", text)
 			assert.NotContains(t, err.Error(), "s3cret")
@@ -244,15 +246,17 @@ func TestTokenIsNeverPrinted(t *testing.T) {
 	for _, token := range []string{"a b", "a\nb", "a\n", "a\x00", "é"} {
 		_, err := client.New("localhost", client.Token(token))
 		assert.ErrorContains(t, err, "the token has space or other characters in it that no token has", "%q", token)
+		assert.ErrorIs(t, err, client.ErrArgument)
 		assert.NotContains(t, err.Error(), token)
 	}
 }
 
 func TestArgumentThatCannotBeSentIsAnError(t *testing.T) {
 	c := newClient(t, "localhost:1")
-	for _, id := range []string{"", ".", ".."} {
+	for _, id := range []string{"", ".", "..", "../", "a/b", "a?b", "a#b", `a\b`, "%2e", "a b", "a\n", "é"} {
 		_, err := c.Release(t.Context(), id)
 		assert.ErrorContains(t, err, "is no id of a lease")
+		assert.ErrorIs(t, err, client.ErrArgument)
 		_, err = c.Renew(t.Context(), id, time.Minute)
 		assert.ErrorContains(t, err, "is no id of a lease")
 	}

@@ -19,6 +19,20 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
+// ErrArgument is an argument that can't be one: a URL, a token, a generation, the id of a lease.
+// Nothing is sent.
+var ErrArgument = errors.New("bad argument")
+
+// argumentError is an [ErrArgument] whose text does not repeat that.
+type argumentError struct{ error }
+
+func (argumentError) Is(target error) bool { return target == ErrArgument }
+func (e argumentError) Unwrap() error      { return e.error }
+
+func badArgument(format string, args ...any) error {
+	return argumentError{fmt.Errorf(prefix+format, args...)}
+}
+
 // What a caller may do something about. An [*Error] is at most one of them, by [errors.Is].
 var (
 	// ErrUnreachable is a request to which no process has answered in time. It may be sent
