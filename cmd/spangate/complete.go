@@ -21,38 +21,39 @@ func completeFlag(cmd *cobra.Command, flag string, values ...cobra.Completion) {
 		values, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder))
 }
 
-// name is a name that a spec may have, with what a shell shows beside it.
-type name struct{ name, doc string }
-
-// namesOf returns the names of a catalog, presets first.
-func namesOf(c *spangate.Catalog) (names []name) {
+// names returns the names of a catalog, presets first, with their docs.
+func names(c *spangate.Catalog) (names []cobra.Completion) {
 	for p := range c.Presets() {
-		names = append(names, name{p.Name, p.Doc})
+		names = append(names, completion(p.Name, p.Doc))
 	}
 	for g := range c.Groups() {
-		names = append(names, name{g.Name, g.Doc})
+		names = append(names, completion(g.Name, g.Doc))
 	}
 	return names
 }
 
+func completion(name, doc string) cobra.Completion {
+	return cobra.CompletionWithDesc(short(name), short(doc))
+}
+
 // names returns the names that the process has registered, or those of Gym if it does not answer
 // at once, since a shell is waiting.
-func (r *remote) names(cmd *cobra.Command) (names []name) {
+func (r *remote) names(cmd *cobra.Command) (found []cobra.Completion) {
 	state := r.stateNow(cmd)
 	if state == nil {
-		return namesOf(spangate.Gym)
+		return names(spangate.Gym)
 	}
 	for _, p := range state.Presets {
-		names = append(names, name{p.Name, p.Doc})
+		found = append(found, completion(p.Name, p.Doc))
 	}
 	for _, g := range state.Groups {
 		var docs []string
 		for _, m := range g.Members {
 			docs = append(docs, m.Doc)
 		}
-		names = append(names, name{g.Name, strings.Join(docs, "; ")})
+		found = append(found, completion(g.Name, strings.Join(docs, "; ")))
 	}
-	return names
+	return found
 }
 
 // stateNow returns the state of the process, or nil.
@@ -68,9 +69,9 @@ func (r *remote) stateNow(cmd *cobra.Command) *client.State {
 
 // completeSpec completes the last entry of a spec by the names that the entries before it
 // don't have.
-func completeSpec(names func(*cobra.Command) []name) cobra.CompletionFunc {
+func completeSpec(names func(*cobra.Command) []cobra.Completion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
-		if len(args) > 0 {
+		if len(args) > 0 || !strings.Contains(cmd.Use, "SPEC") {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		last := strings.LastIndexByte(toComplete, ',') + 1
@@ -82,9 +83,9 @@ func completeSpec(names func(*cobra.Command) []name) cobra.CompletionFunc {
 		for e := range spec.Entries(before) {
 			used[e.Name] = true
 		}
-		for _, n := range names(cmd) {
-			if !used[n.name] && strings.HasPrefix(n.name, begun) {
-				found = append(found, cobra.CompletionWithDesc(before+short(n.name), short(n.doc)))
+		for _, c := range names(cmd) {
+			if name, _, _ := strings.Cut(c, "\t"); !used[name] && strings.HasPrefix(name, begun) {
+				found = append(found, before+c)
 			}
 		}
 		// Without a space behind it, since a comma may follow.
@@ -96,7 +97,7 @@ func completeSpec(names func(*cobra.Command) []name) cobra.CompletionFunc {
 func (r *remote) completeID(cmd *cobra.Command, args []string, _ string) (ids []cobra.Completion, _ cobra.ShellCompDirective) {
 	if state := r.stateNow(cmd); state != nil && len(args) == 0 {
 		for _, l := range state.Leases {
-			ids = append(ids, cobra.CompletionWithDesc(short(l.ID), fmt.Sprintf("%s of %s, %s left", subject(&l), short(l.Owner), left(&l))))
+			ids = append(ids, completion(l.ID, fmt.Sprintf("%s of %s, %s left", subject(&l), l.Owner, left(&l))))
 		}
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp

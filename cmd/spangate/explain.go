@@ -3,68 +3,42 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// catalog is the flag that chooses a vocabulary. Its zero value is Gym.
-type catalog struct{ *spangate.Catalog }
-
-var _ pflag.Value = (*catalog)(nil)
-
-func (c *catalog) String() string {
-	if c.Catalog == spangate.Lens {
-		return "lens"
-	}
-	return "gym"
-}
-
-func (c *catalog) Set(name string) error {
-	switch strings.ToLower(name) {
-	case "gym":
-		c.Catalog = spangate.Gym
-	case "lens":
-		c.Catalog = spangate.Lens
-	default:
-		return usagef("there is no such catalog; there are gym (NeMo Gym) and lens (nemo-lens)")
-	}
-	return nil
-}
-
-func (c *catalog) Type() string { return "gym|lens" }
-
-// offlineCommand gives cmd the flags of a command without a process. run returns what to print
-// as JSON, and what draws it for people.
-func (p *program) offlineCommand(cmd *cobra.Command, shows string, run func(*catalog, []string) (any, func(), error)) *cobra.Command {
-	c := &catalog{spangate.Gym}
-	var asJSON bool
-	if cmd.Args == nil {
-		cmd.Args, cmd.ValidArgsFunction = noArgs, cobra.NoFileCompletions
-	} else {
-		cmd.ValidArgsFunction = completeSpec(func(*cobra.Command) []name { return namesOf(c.Catalog) })
-	}
-	cmd.Flags().Var(c, "catalog", "vocabulary: gym is NeMo Gym's, lens is nemo-lens's")
-	completeFlag(cmd, "catalog", "gym\tNeMo Gym's", "lens\tnemo-lens's")
-	jsonFlag(cmd, &asJSON, shows)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		v, draw, err := run(c, args)
-		switch {
-		case err != nil:
-			return err
-		case asJSON:
-			p.out.json(v)
-		default:
-			draw()
+// offline gives cmd the flags of a command without a process. run returns what to print as JSON,
+// and what draws it for people.
+func (p *program) offline(cmd *cobra.Command, shows string, run func(*spangate.Catalog, []string) (any, func(), error)) *cobra.Command {
+	catalog := spangate.Gym
+	cmd.Flags().Func("catalog", "vocabulary, `gym|lens`: gym is NeMo Gym's, lens is nemo-lens's (default gym)", func(name string) error {
+		found, ok := map[string]*spangate.Catalog{"gym": spangate.Gym, "lens": spangate.Lens}[strings.ToLower(name)]
+		if !ok {
+			return errors.New("there is no such catalog; there are gym (NeMo Gym) and lens (nemo-lens)")
 		}
+		catalog = found
 		return nil
+	})
+	completeFlag(cmd, "catalog", "gym\tNeMo Gym's", "lens\tnemo-lens's")
+	asJSON := jsonFlag(cmd, shows)
+	if cmd.Args = noArgs; strings.Contains(cmd.Use, "SPEC") {
+		cmd.Args = oneSpec
+	}
+	cmd.ValidArgsFunction = completeSpec(func(*cobra.Command) []cobra.Completion { return names(catalog) })
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		answer, draw, err := run(catalog, args)
+		if err == nil {
+			p.out.show(*asJSON, answer, draw)
+		}
+		return err
 	}
 	return cmd
 }
@@ -88,7 +62,7 @@ type preset struct {
 }
 
 // groupsOf returns the groups of m, in bit order.
-func (c *catalog) groupsOf(m spangate.Mask) []group {
+func groupsOf(c *spangate.Catalog, m spangate.Mask) []group {
 	groups := []group{}
 	for g := range c.Groups() {
 		if !m.HasAny(g.Bit) {
@@ -107,8 +81,8 @@ func (c *catalog) groupsOf(m spangate.Mask) []group {
 
 func (p *program) groups() *cobra.Command {
 	cmd := &cobra.Command{Use: "groups", Short: "Show the groups of a vocabulary, with their bits"}
-	return p.offlineCommand(cmd, "the groups", func(c *catalog, _ []string) (any, func(), error) {
-		groups := c.groupsOf(c.All())
+	return p.offline(cmd, "the groups", func(c *spangate.Catalog, _ []string) (any, func(), error) {
+		groups := groupsOf(c, c.All())
 		return groups, func() {
 			rows := [][]string{}
 			for _, g := range groups {
@@ -122,7 +96,7 @@ func (p *program) groups() *cobra.Command {
 
 func (p *program) presets() *cobra.Command {
 	cmd := &cobra.Command{Use: "presets", Short: "Show the presets of a vocabulary, with their groups"}
-	return p.offlineCommand(cmd, "the presets", func(c *catalog, _ []string) (any, func(), error) {
+	return p.offline(cmd, "the presets", func(c *spangate.Catalog, _ []string) (any, func(), error) {
 		presets, rows := []preset{}, [][]string{}
 		for p := range c.Presets() {
 			names := c.Names(p.Mask)
@@ -147,10 +121,9 @@ exclusion, explain shows a list of the same groups to give Python instead.`,
 		Example: `  spangate explain default,sandbox
   spangate explain all,-step,-optimizer
   spangate explain --catalog lens per_step --json`,
-		Args: oneSpec,
 	}
-	return p.offlineCommand(cmd, "the explanation", func(c *catalog, args []string) (any, func(), error) {
-		e, err := c.explain(args[0])
+	return p.offline(cmd, "the explanation", func(c *spangate.Catalog, args []string) (any, func(), error) {
+		e, err := explain(c, args[0])
 		if err != nil {
 			return nil, nil, err
 		}
@@ -160,49 +133,37 @@ exclusion, explain shows a list of the same groups to give Python instead.`,
 
 // explanation is what a spec means, as JSON. Fields are only ever added.
 type explanation struct {
-	// Spec is as given.
-	Spec string `json:"spec"`
-	// Namespace owns the catalog.
-	Namespace string `json:"namespace"`
-	// Canonical is the spec with the groups alone, in bit order.
-	Canonical string `json:"canonical"`
-	// Mask is in hexadecimal.
-	Mask string `json:"mask"`
-	// Groups has what is on, in bit order.
-	Groups []group `json:"groups"`
-	// Entries has the entries that are not empty, in the order of the spec.
-	Entries []entry `json:"entries"`
-	// Traces is what becomes of traces with just these groups on.
-	Traces traces `json:"traces"`
+	Spec      string  `json:"spec"`      // as given
+	Namespace string  `json:"namespace"` // of the catalog
+	Canonical string  `json:"canonical"` // the spec with the groups alone, in bit order
+	Mask      string  `json:"mask"`      // in hexadecimal
+	Groups    []group `json:"groups"`    // that are on, in bit order
+	Entries   []entry `json:"entries"`   // that are not empty, in the order of the spec
+	Traces    traces  `json:"traces"`    // with just these groups on
 }
 
 // entry is one entry of a spec.
 type entry struct {
-	// Name is as written, without the '-' of an exclusion.
-	Name string `json:"name"`
-	// Offset is where Name begins in the spec, in bytes.
-	Offset int `json:"offset"`
-	// Exclude reports whether the entry begins with '-'.
-	Exclude bool `json:"exclude"`
-	// Kind is preset or group.
-	Kind string `json:"kind"`
-	// Mask is what the name stands for, in hexadecimal.
-	Mask string `json:"mask"`
+	Name    string `json:"name"`    // as written, without the '-' of an exclusion
+	Offset  int    `json:"offset"`  // of the name in the spec, in bytes
+	Exclude bool   `json:"exclude"` // it begins with '-'
+	Kind    string `json:"kind"`    // preset or group
+	Mask    string `json:"mask"`    // of the name, in hexadecimal
 	// Changes has the groups that the entry adds to those of the entries before it, or that
 	// it takes from those of the whole spec and no exclusion before it has taken.
 	Changes []string `json:"changes"`
 }
 
 // explain returns what text means in c. The error is a [*spangate.ParseError].
-func (c *catalog) explain(text string) (*explanation, error) {
+func explain(c *spangate.Catalog, text string) (*explanation, error) {
 	mask, err := c.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	e := &explanation{
 		Spec: text, Namespace: c.Namespace(),
-		Canonical: c.Format(mask), Mask: mask.String(), Groups: c.groupsOf(mask),
-		Entries: []entry{}, Traces: traces{Go: goTraces(mask), Python: c.pythonTraces(text, mask)},
+		Canonical: c.Format(mask), Mask: mask.String(), Groups: groupsOf(c, mask),
+		Entries: []entry{}, Traces: traces{Go: goTraces(mask), Python: pythonTraces(c, text, mask)},
 	}
 	var selected spangate.Mask // by any plain entry: order does not matter
 	for in := range spec.Entries(text) {
@@ -230,7 +191,7 @@ func (c *catalog) explain(text string) (*explanation, error) {
 }
 
 // draw shows e to people.
-func (e *explanation) draw(s *screen, c *catalog) {
+func (e *explanation) draw(s *screen, c *spangate.Catalog) {
 	s.table(nil, [][]string{
 		{"spec", orQuoted(escape(e.Spec))},
 		{"means", orQuoted(e.Canonical)},
@@ -281,31 +242,19 @@ type traces struct {
 
 // inGo is what becomes of traces in Go processes, where spans are behind a gate.
 type inGo struct {
-	// Split reports whether a trace breaks in two at a Go process. It never does.
-	Split bool `json:"split"`
-	// Root is the group of the topmost span, or empty if no group that is on is above all
-	// others.
-	Root string `json:"root"`
-	// Note is the same for people.
-	Note string `json:"note"`
+	Split bool   `json:"split"` // a trace breaks in two at a process; never
+	Root  string `json:"root"`  // the group of the topmost span, if one that is on is above all others
+	Note  string `json:"note"`  // the same for people
 }
 
 // inPython is what becomes of traces in NeMo Gym's own processes, where a span that is off takes
 // the context of the trace with it.
 type inPython struct {
-	// Accepted reports whether nemo-lens accepts the spec. It rejects one with an exclusion,
-	// and then emits no spans.
-	Accepted bool `json:"accepted"`
-	// Spec is a spec that nemo-lens accepts and that selects the same groups; Split and
-	// Missing are about it. It is empty if no group is on, since nemo-lens takes a blank spec
-	// for default.
-	Spec string `json:"spec"`
-	// Split reports whether a trace breaks in two between processes.
-	Split bool `json:"split"`
-	// Missing has the groups that would have to be on for one trace, in bit order.
-	Missing []string `json:"missing"`
-	// Note is the same for people.
-	Note string `json:"note"`
+	Accepted bool     `json:"accepted"` // by nemo-lens, which rejects a spec with an exclusion and then emits no spans
+	Spec     string   `json:"spec"`     // selects the same groups there; empty for no group, since a blank spec is default
+	Split    bool     `json:"split"`    // a trace breaks in two between processes, with Spec
+	Missing  []string `json:"missing"`  // the groups that would have to be on for one trace, in bit order
+	Note     string   `json:"note"`     // the same for people
 }
 
 const (
@@ -343,7 +292,7 @@ func goTraces(m spangate.Mask) inGo {
 	return t
 }
 
-func (c *catalog) pythonTraces(text string, m spangate.Mask) inPython {
+func pythonTraces(c *spangate.Catalog, text string, m spangate.Mask) inPython {
 	const (
 		rejected = "rejected: nemo-lens (b85578f) has no exclusions, and that process emits no spans; its newer registry keeps them pending, and what they take away stays on"
 		noTraces = "for no spans, set NEMO_GYM_OTEL_TRACES_ENABLED=0"

@@ -15,14 +15,15 @@ import (
 
 // What the entries add, without what they take, is what is on; what each changes is told once.
 func TestChangesOfTheEntriesAddUp(t *testing.T) {
-	c := &catalog{spangate.Gym}
+	c := spangate.Gym
 	var entries []string
-	for _, n := range namesOf(c.Catalog) {
-		entries = append(entries, n.name, "-"+n.name, strings.ToUpper(n.name), " -"+n.name+" ", "")
+	for _, c := range names(c) {
+		name, _, _ := strings.Cut(c, "\t")
+		entries = append(entries, name, "-"+name, strings.ToUpper(name), " -"+name+" ", "")
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(entries), 0, 8).Draw(t, "entries"), ",")
-		e, err := c.explain(text)
+		e, err := explain(c, text)
 		require.NoError(t, err)
 		var on, off spangate.Mask
 		for _, entry := range e.Entries {
@@ -50,11 +51,11 @@ func TestChangesOfTheEntriesAddUp(t *testing.T) {
 
 // Python's processes join by the spans of client and server, whatever else is on.
 func TestPythonSplitsAndGoDoesNot(t *testing.T) {
-	c := &catalog{spangate.Gym}
+	c := spangate.Gym
 	across := spangate.MustParse("server,http_client,rollout,verify,agent,model_call,sandbox")
 	joins := spangate.MustParse("server,http_client")
 	for m := spangate.Mask(1); m <= spangate.PresetAll; m++ {
-		got := traces{goTraces(m), c.pythonTraces(c.Format(m), m)}
+		got := traces{goTraces(m), pythonTraces(c, c.Format(m), m)}
 		split := m.HasAny(across) && !m.HasAll(joins)
 		if got.Go.Split || got.Python.Split != split || !got.Python.Accepted {
 			t.Fatalf("%v: %+v", m, got)
@@ -67,14 +68,14 @@ func TestPythonSplitsAndGoDoesNot(t *testing.T) {
 		}
 	}
 	for p := range spangate.Gym.Presets() {
-		assert.False(t, c.pythonTraces(p.Name, p.Mask).Split, p.Name)
+		assert.False(t, pythonTraces(c, p.Name, p.Mask).Split, p.Name)
 	}
 }
 
 // In a rollout's trace no span is above the driver's client span, and in the agent none is above
 // its server span.
 func TestRootIsTheTopmostSpanThatIsOn(t *testing.T) {
-	c := &catalog{spangate.Gym}
+	c := spangate.Gym
 	for m := spangate.Mask(0); m <= spangate.PresetAll; m++ {
 		want := ""
 		for _, name := range []string{"job", "http_client", "server", "rollout"} {
@@ -92,7 +93,7 @@ func TestRootIsTheTopmostSpanThatIsOn(t *testing.T) {
 // What is given to Python instead of a spec with exclusions means the same groups, and has no
 // exclusion.
 func TestPythonGetsAListThatItAccepts(t *testing.T) {
-	c := &catalog{spangate.Gym}
+	c := spangate.Gym
 	for text, want := range map[string]string{
 		"default":                "default",
 		" All ,,STEP":            " All ,,STEP",
@@ -105,7 +106,7 @@ func TestPythonGetsAListThatItAccepts(t *testing.T) {
 		" ":                      "",
 		",":                      "",
 	} {
-		e, err := c.explain(text)
+		e, err := explain(c, text)
 		require.NoError(t, err)
 		python := e.Traces.Python
 		assert.Equal(t, want, python.Spec, "%q", text)
@@ -121,7 +122,7 @@ func TestPythonGetsAListThatItAccepts(t *testing.T) {
 
 func TestKindOfEveryName(t *testing.T) {
 	for _, known := range []*spangate.Catalog{spangate.Gym, spangate.Lens} {
-		c := &catalog{known}
+		c := known
 		kinds := make(map[string]string)
 		for p := range c.Presets() {
 			kinds[p.Name] = "preset"
@@ -130,7 +131,7 @@ func TestKindOfEveryName(t *testing.T) {
 			kinds[g.Name] = "group"
 		}
 		for name, kind := range kinds {
-			e, err := c.explain(name)
+			e, err := explain(c, name)
 			require.NoError(t, err)
 			assert.Equal(t, kind, e.Entries[0].Kind, name)
 		}

@@ -92,7 +92,7 @@ func (p *program) leasing(does string, field func(*wire.LeaseRequest) *string, c
 		if err := h.hold(); err != nil {
 			return err
 		}
-		if !r.asJSON {
+		if !*r.asJSON {
 			showEnd(r, l)
 		}
 		return nil
@@ -125,7 +125,7 @@ func (p *program) release() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r.show(l.JSON, func() { showEnd(r, l) })
+		r.out.show(*r.asJSON, l.JSON, func() { showEnd(r, l) })
 		return nil
 	})
 }
@@ -137,7 +137,7 @@ func (p *program) leases() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r.show(append([]wire.Lease{}, state.Leases...), func() {
+		r.out.show(*r.asJSON, append([]wire.Lease{}, state.Leases...), func() {
 			if len(state.Leases) == 0 {
 				r.out.printf("There is no lease.\n")
 				return
@@ -180,7 +180,7 @@ func checkSelects(text, does string) error {
 
 // showLease shows what was granted.
 func showLease(r *remote, l *client.Lease) {
-	r.show(l.JSON, func() {
+	r.out.show(*r.asJSON, l.JSON, func() {
 		rows := [][]string{{"lease", short(l.ID)}, {"owner", short(l.Owner)}}
 		if l.Spec != "" {
 			rows = append(rows, []string{"spec", short(l.Spec)}, []string{"groups", list(l.Groups, "none")})

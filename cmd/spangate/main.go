@@ -130,8 +130,8 @@ func version() string {
 // flagJSON is the flag of every command that shows something.
 const flagJSON = "json"
 
-func jsonFlag(cmd *cobra.Command, asJSON *bool, shows string) {
-	cmd.Flags().BoolVar(asJSON, flagJSON, false, "print "+shows+" as JSON, and an error as JSON too")
+func jsonFlag(cmd *cobra.Command, shows string) *bool {
+	return cmd.Flags().Bool(flagJSON, false, "print "+shows+" as JSON, and an error as JSON too")
 }
 
 // noArgs refuses arguments, and suggests a command where one was expected.

@@ -32,19 +32,18 @@ type remote struct {
 	ctx                     context.Context
 	url, tokenFile, ifMatch string
 	timeout                 time.Duration
-	asJSON                  bool
+	asJSON                  *bool
 }
 
 // remote makes cmd a command on a running process. It takes a spec or the id of a lease if its
 // Use has SPEC or ID, and no argument otherwise. shows says what the command prints; changes
 // reports whether the command makes a change, which may be conditional.
 func (p *program) remote(cmd *cobra.Command, shows string, changes bool, run func(*remote, []string) error) *cobra.Command {
-	r := &remote{program: p}
+	r := &remote{program: p, asJSON: jsonFlag(cmd, shows)}
 	flags := cmd.Flags()
 	flags.StringVar(&r.url, "url", "", "where the endpoint is, as in http://localhost:8080/spans/ (default $"+envURL+")")
 	flags.StringVar(&r.tokenFile, "token-file", "", "`file` with the bearer token (default: the token in $"+envToken+")")
 	flags.DurationVar(&r.timeout, "timeout", 10*time.Second, "how long a request may take")
-	jsonFlag(cmd, &r.asJSON, shows)
 	if changes {
 		flags.StringVar(&r.ifMatch, "if-match", "", "change nothing unless the state is of this `generation`, which get shows")
 	}
@@ -123,15 +122,6 @@ func (r *remote) when() client.ChangeOption {
 		return nil
 	}
 	return client.IfMatch(r.ifMatch)
-}
-
-// show shows an answer: as JSON, or by draw.
-func (r *remote) show(answer any, draw func()) {
-	if r.asJSON {
-		r.out.json(answer)
-		return
-	}
-	draw()
 }
 
 // checkText returns an error if a text is not UTF-8, which JSON is: the process would get

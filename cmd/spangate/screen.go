@@ -95,6 +95,15 @@ func (s *screen) printf(format string, args ...any) { fmt.Fprintf(s, format, arg
 // json writes v as JSON with an indent.
 func (s *screen) json(v any) { s.encode(v, "  ") }
 
+// show writes an answer as JSON, or has draw show it.
+func (s *screen) show(asJSON bool, answer any, draw func()) {
+	if asJSON {
+		s.json(answer)
+		return
+	}
+	draw()
+}
+
 // encode writes v and a newline as JSON. It escapes every character that does not print, of
 // which encoding/json escapes only some.
 func (s *screen) encode(v any, indent string) {
@@ -106,24 +115,18 @@ func (s *screen) encode(v any, indent string) {
 		s.err = cmp.Or(s.err, err)
 		return
 	}
-	w := bufio.NewWriter(s) // the screen keeps its error
-	for text := b.Bytes(); len(text) > 0 && s.err == nil; {
-		r, size := utf8.DecodeRune(text)
-		if r == '\n' || prints(r, size) {
-			_, _ = w.Write(text[:size])
-		} else {
-			for _, unit := range utf16.AppendRune(nil, r) {
-				fmt.Fprintf(w, `\u%04x`, unit)
-			}
+	quote := func(text string) (quoted string) {
+		if text == "\n" {
+			return text
 		}
-		text = text[size:]
+		for _, unit := range utf16.Encode([]rune(text)) {
+			quoted += fmt.Sprintf(`\u%04x`, unit)
+		}
+		return quoted
 	}
+	w := bufio.NewWriter(s) // the screen keeps its error
+	replaceUnprintable(w, b.String(), quote)
 	_ = w.Flush()
-}
-
-// prints reports whether a character prints, which was decoded from size bytes.
-func prints(r rune, size int) bool {
-	return strconv.IsPrint(r) && (r != utf8.RuneError || size > 1)
 }
 
 // escape returns text fit for one line of a terminal: characters that would move the cursor,
@@ -131,17 +134,22 @@ func prints(r rune, size int) bool {
 // command's own goes through it.
 func escape(text string) string {
 	var b strings.Builder
+	replaceUnprintable(&b, text, func(text string) string { return strings.Trim(strconv.Quote(text), `"`) })
+	return b.String()
+}
+
+// replaceUnprintable writes text with each character that does not print, or is not UTF-8,
+// replaced.
+func replaceUnprintable(w io.StringWriter, text string, replace func(string) string) {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRuneInString(text)
-		if prints(r, size) {
-			b.WriteString(text[:size])
+		if strconv.IsPrint(r) && (r != utf8.RuneError || size > 1) {
+			_, _ = w.WriteString(text[:size])
 		} else {
-			quoted := strconv.Quote(text[:size])
-			b.WriteString(quoted[1 : len(quoted)-1])
+			_, _ = w.WriteString(replace(text[:size]))
 		}
 		text = text[size:]
 	}
-	return b.String()
 }
 
 // short is [escape] for a text of any length: it returns the beginning of a long one.

@@ -22,7 +22,7 @@ func (p *program) get() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r.show(state.JSON, func() { drawState(r.out, r.URL(), state) })
+		r.out.show(*r.asJSON, state.JSON, func() { drawState(r.out, r.URL(), state) })
 		return nil
 	})
 }
@@ -67,7 +67,7 @@ func (r *remote) changed(state *client.State, err error) error {
 	if err != nil {
 		return err
 	}
-	r.show(state.JSON, func() {
+	r.out.show(*r.asJSON, state.JSON, func() {
 		rows := [][]string{{"baseline", baseline(state.Baseline)}}
 		if len(state.Changes) > 0 && state.Changes[0].Generation == state.Generation {
 			rows = append(rows, []string{"changed", cmp.Or(difference(state.Changes[0]), "nothing")})

@@ -63,7 +63,7 @@ func (w *watcher) run(every time.Duration) error {
 		return err
 	}
 	w.changes(state) // which led to what is on now
-	if !w.asJSON {
+	if !*w.asJSON {
 		w.out.printf("%s\n", faint.Render("on: "+list(state.Enabled, "nothing")))
 	}
 	w.showQuieted(state)
@@ -106,7 +106,7 @@ func (w *watcher) show(state *client.State) {
 		w.note(codeGap, "the process has begun anew, or more has changed than it remembers; what it remembers:")
 	}
 	for _, c := range slices.Backward(fresh) {
-		if w.asJSON {
+		if *w.asJSON {
 			w.out.encode(c, "")
 			continue
 		}
@@ -145,7 +145,7 @@ func (w *watcher) showQuieted(state *client.State) {
 			groups = append(groups, short(g.Name)+" by "+strings.Join(leasesOf(g.Quiet, owners), ", "))
 		}
 	}
-	if quieted := list(groups, ""); quieted != w.quieted && !w.asJSON {
+	if quieted := list(groups, ""); quieted != w.quieted && !*w.asJSON {
 		w.quieted = quieted
 		w.out.printf("%s\n", faint.Render("quieted: "+cmp.Or(quieted, "nothing")))
 	}
@@ -153,7 +153,7 @@ func (w *watcher) showQuieted(state *client.State) {
 
 // note writes what is no change to standard error.
 func (w *watcher) note(code, message string) {
-	if w.asJSON {
+	if *w.asJSON {
 		w.err.json(wire.Error{Code: code, Message: message})
 		return
 	}
