@@ -43,15 +43,11 @@ const exitCodes = `Exit codes:
 
 A pipe that is closed early, as by head, is no failure, unless it is to show a lease.`
 
-// The codes that an error has as JSON, besides those of package wire.
+// The codes that several errors have as JSON, besides those of package wire.
 const (
-	codeUsage       = "usage"
-	codeUnreachable = "unreachable"
-	codeInterrupted = "interrupted"
-	codeGone        = "gone"
-	codeGap         = "gap"  // watch may have missed changes
-	codeBack        = "back" // watch can reach the process again
-	codeFailed      = "failed"
+	codeUsage  = "usage"
+	codeGone   = "gone"
+	codeFailed = "failed"
 )
 
 // commandError is an error of the command itself, with how it ends the program.
@@ -78,11 +74,11 @@ func outcome(err error) (exit int, code string) {
 	case errors.As(err, &spec), errors.Is(err, client.ErrArgument):
 		return exitUsage, codeUsage
 	case errors.Is(err, client.ErrUnreachable):
-		return exitUnreachable, codeUnreachable
+		return exitUnreachable, "unreachable"
 	case errors.Is(err, client.ErrPermission):
 		return exitRefused, wire.CodeForbidden
 	case errors.Is(err, context.Canceled):
-		return exitInterrupted, codeInterrupted
+		return exitInterrupted, "interrupted"
 	case errors.As(err, &failed):
 		switch code := failed.Refusal.Code; code {
 		case wire.CodeMalformed, wire.CodeMissingField, wire.CodeBadField, wire.CodeUnknownName, wire.CodeTooLarge:
@@ -104,25 +100,23 @@ func report(s *screen, err error, spec string, asJSON bool) {
 	if errors.As(err, &failed) && failed.Refusal.Code != "" && !errors.As(err, &own) {
 		e = failed.Refusal
 	}
-	lacking, ok := lacking(err, spec)
-	if ok {
-		e = wire.Error{Message: lacking.String(), Code: wire.CodeUnknownName, Field: lacking.field, Unknown: lacking.unknown, Valid: lacking.valid}
+	lacking := unknownIn(err, spec)
+	if len(lacking.Unknown) > 0 {
+		e = lacking.Error
 	}
-	if asJSON {
+	switch {
+	case asJSON:
 		s.json(e)
 		return
-	}
-	text := message(err)
-	if ok {
-		text = escape(e.Message)
-	}
-	s.printf("%s %s\n", red.Render("spangate:"), text)
-	switch {
-	case ok:
+	case len(lacking.Unknown) > 0:
+		s.printf("%s %s\n", red.Render("spangate:"), escape(e.Message))
 		lacking.draw(s)
-	case exit == exitRefused:
+		return
+	}
+	s.printf("%s %s\n", red.Render("spangate:"), message(err))
+	if exit == exitRefused {
 		s.printf("If it wants a token, give one that permits this by %s or --token-file.\n", envToken)
-	case e.Code == wire.CodeStale && e.Generation != "":
+	} else if e.Code == wire.CodeStale && e.Generation != "" {
 		s.printf("The generation is %s now; spangate get shows what has changed.\n", short(e.Generation))
 	}
 }
@@ -146,111 +140,101 @@ func message(err error) string {
 
 // unknown is a spec with names that its reader does not know: a catalog, or a process.
 type unknown struct {
-	spec, reader string
-	field        string // the field of a request that the spec is in
-	unknown      []wire.UnknownName
-	valid        []string
-	mayWait      bool // names may be kept until they are registered
+	wire.Error
+	spec    string
+	mayWait bool // names may be kept until they are registered
 }
 
-// lacking returns the unknown names because of which text, a spec, is refused with err.
-func lacking(err error, text string) (u unknown, ok bool) {
+// unknownIn returns the names because of which text, a spec, was refused with err, if any.
+func unknownIn(err error, text string) unknown {
 	var offline *spangate.ParseError
 	var online *client.Error
+	u, reader := unknown{spec: text}, ""
 	switch {
-	case errors.As(err, &offline) && len(offline.Unknown) > 0:
-		u = unknown{spec: text, field: "spec", reader: offline.Namespace, valid: offline.Valid}
+	case errors.As(err, &offline):
+		reader, u.Field, u.Valid = offline.Namespace, "spec", offline.Valid
 		for _, name := range offline.Unknown {
-			u.unknown = append(u.unknown, wire.UnknownName(name))
+			u.Unknown = append(u.Unknown, wire.UnknownName(name))
 		}
-		return u, true
-	case errors.As(err, &online) && len(online.Refusal.Unknown) > 0:
-		r := online.Refusal
-		return unknown{text, online.URL, r.Field, r.Unknown, r.Valid, true}, true
+	case errors.As(err, &online):
+		reader, u.Error, u.mayWait = online.URL, online.Refusal, true
 	}
-	return u, false
-}
-
-// String returns one line; draw shows the rest.
-func (e *unknown) String() string {
 	const most = 3
 	var lacks []string
-	for _, u := range e.unknown[:min(len(e.unknown), most)] {
-		if u.Name == "" {
-			lacks = append(lacks, fmt.Sprintf("no name behind the '-' at byte %d", u.Offset-1))
+	for _, n := range u.Unknown[:min(len(u.Unknown), most)] {
+		if n.Name == "" {
+			lacks = append(lacks, fmt.Sprintf("no name behind the '-' at byte %d", n.Offset-1))
 			continue
 		}
-		lacks = append(lacks, fmt.Sprintf("no %q, at byte %d of the spec", spec.Head(u.Name), u.Offset))
+		lacks = append(lacks, fmt.Sprintf("no %q, at byte %d of the spec", spec.Head(n.Name), n.Offset))
 	}
-	if more := len(e.unknown) - most; more > 0 {
+	if more := len(u.Unknown) - most; more > 0 {
 		lacks = append(lacks, fmt.Sprintf("%d more", more))
 	}
-	return e.reader + " has " + strings.Join(lacks, "; ")
+	u.Code, u.Message = wire.CodeUnknownName, reader+" has "+strings.Join(lacks, "; ")
+	return u
 }
 
 // draw shows the spec with carets under what is unknown, what may have been meant, and the names
 // that there are.
-func (e *unknown) draw(s *screen) {
+func (u *unknown) draw(s *screen) {
 	const most = 8
-	shown := e.unknown[:min(len(e.unknown), most)]
+	shown := u.Unknown[:min(len(u.Unknown), most)]
 	var marks []mark
-	rows := [][]string{}
-	for _, u := range shown {
-		note := ""
-		if u.Suggestion != "" {
-			note = "did you mean " + short(u.Suggestion) + "?"
+	var rows [][]string
+	for _, n := range shown {
+		note, none := "", "no name is close"
+		if n.Suggestion != "" {
+			note = "did you mean " + short(n.Suggestion) + "?"
 		}
-		if e.holds(u) {
-			marks = append(marks, mark{u.Offset, len(u.Name), note})
-		}
-		none := "no name is close"
-		if u.Name == "" {
+		if n.Name == "" {
 			none = "the name is missing"
 		}
-		rows = append(rows, []string{"  " + cmp.Or(escape(spec.Head(u.Name)), "-"), cmp.Or(note, none)})
+		if u.holds(n) {
+			marks = append(marks, mark{n.Offset, len(n.Name), note})
+		}
+		rows = append(rows, []string{"  " + cmp.Or(escape(spec.Head(n.Name)), "-"), cmp.Or(note, none)})
 	}
-	s.printf("\n")
 	const margin = 8 // what carets may add to a line
-	for i, line := range carets(e.spec, marks, cmp.Or(s.width, 100)-margin) {
+	s.printf("\n")
+	for i, line := range carets(u.spec, marks, cmp.Or(s.width, 100)-margin) {
 		if i%2 == 1 {
 			line = red.Render(line)
 		}
 		s.printf("%s\n", line)
 	}
-	if more := len(e.unknown) - len(shown); more > 0 {
+	if more := len(u.Unknown) - len(shown); more > 0 {
 		s.printf("  and %d more\n", more)
 	}
 	if len(rows) > 1 {
 		s.table(nil, rows)
 	}
 	s.printf("\n")
-	rows = [][]string{{"known", list(e.valid, "nothing: no library has registered")}}
-	if better, ok := e.corrected(); ok {
+	rows = [][]string{{"known", list(u.Valid, "nothing: no library has registered")}}
+	if better, ok := u.corrected(); ok {
 		rows = append(rows, []string{"try", better})
 	}
-	if e.mayWait {
+	if u.mayWait {
 		rows = append(rows, []string{"or", "--allow-pending, if its library is yet to register"})
 	}
 	s.table(nil, rows)
 }
 
 // holds reports whether an unknown name is where it is said to be: a process may say anything.
-func (e *unknown) holds(u wire.UnknownName) bool {
-	return u.Offset >= 0 && u.Offset <= len(e.spec) && strings.HasPrefix(e.spec[u.Offset:], u.Name)
+func (u *unknown) holds(n wire.UnknownName) bool {
+	return n.Offset >= 0 && n.Offset <= len(u.spec) && strings.HasPrefix(u.spec[n.Offset:], n.Name)
 }
 
 // corrected returns the spec with every unknown name replaced, if each has a suggestion.
-func (e *unknown) corrected() (better string, ok bool) {
+func (u *unknown) corrected() (better string, ok bool) {
 	const most = 256 // bytes
-	better = e.spec
-	if len(e.unknown) > maxListed {
-		return "", false
-	}
-	for _, u := range slices.Backward(e.unknown) {
-		if u.Suggestion == "" || len(u.Suggestion) > most || !e.holds(u) || u.Offset+len(u.Name) > len(better) {
+	better = u.spec
+	for _, n := range slices.Backward(u.Unknown[:min(len(u.Unknown), maxListed)]) {
+		end := n.Offset + len(n.Name)
+		if n.Suggestion == "" || !u.holds(n) || end > len(better) || len(better) > most {
 			return "", false
 		}
-		better = better[:u.Offset] + u.Suggestion + better[u.Offset+len(u.Name):]
+		better = better[:n.Offset] + n.Suggestion + better[end:]
 	}
-	return escape(better), len(better) <= most
+	return escape(better), len(better) <= most && len(u.Unknown) <= maxListed
 }

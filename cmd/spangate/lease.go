@@ -185,14 +185,12 @@ func showLease(r *remote, l *client.Lease) {
 		if l.Spec != "" {
 			rows = append(rows, []string{"spec", short(l.Spec)}, []string{"groups", list(l.Groups, "none")})
 		}
-		if len(l.Withheld) > 0 {
-			rows = append(rows, []string{"withheld", list(l.Withheld, "") + ", which the process keeps off"})
-		}
+		rows = append(rows, ifAny("withheld", list(l.Withheld, ""), ", which the process keeps off")...)
 		if l.Quiet != "" {
 			rows = append(rows, []string{"quiets", short(l.Quiet)}, []string{"quieted", list(l.Quieted, "none")})
-			rows = append(rows, ifAny("still on", list(l.StillOn, ""), ", because a lease adds them")...)
 		}
-		r.out.table(nil, slices.Concat(rows, ifAny("pending", list(l.Pending, ""), ""), [][]string{{"ends", "in " + left(&l.Lease)}}))
+		r.out.table(nil, slices.Concat(rows, ifAny("still on", list(l.StillOn, ""), ", because a lease adds them"),
+			ifAny("pending", list(l.Pending, ""), ""), [][]string{{"ends", "in " + left(&l.Lease)}}))
 	})
 }
 

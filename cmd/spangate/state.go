@@ -87,20 +87,21 @@ func (r *remote) changed(state *client.State, err error) error {
 }
 
 func drawState(s *screen, url string, state *client.State) {
-	rows := [][]string{{"process", url}, {"generation", short(state.Generation)}, {"baseline", baseline(state.Baseline)}}
+	startup, changes := "", "none: the process has given the endpoint no authoriser"
 	if state.Startup.Spec != state.Spec {
-		rows = append(rows, []string{"at start-up", baseline(state.Startup)})
+		startup = baseline(state.Startup)
 	}
-	rows = slices.Concat(rows, pinned(state), rootless(state),
+	if state.Writable {
+		changes = ""
+	}
+	s.table(nil, slices.Concat(
+		[][]string{{"process", url}, {"generation", short(state.Generation)}, {"baseline", baseline(state.Baseline)}},
+		ifAny("at start-up", startup, ""), pinned(state), rootless(state),
 		ifAny("denied", short(state.Deny), ""), ifAny("ceiling", short(state.Ceiling), ""),
-		ifAny("pending", list(state.Pending, ""), ", not registered yet"))
-	if !state.Writable {
-		rows = append(rows, []string{"changes", "none: the process has given the endpoint no authoriser"})
-	}
-	s.table(nil, rows)
+		ifAny("pending", list(state.Pending, ""), ", not registered yet"), ifAny("changes", changes, "")))
 
 	owners := ownersOf(state.Leases)
-	rows = nil
+	var rows [][]string
 	for _, g := range state.Groups {
 		word := faint.Render("off")
 		if g.On {

@@ -90,7 +90,7 @@ func (w *watcher) run(every time.Duration) error {
 		pause = every
 		if w.trouble != "" {
 			w.trouble = ""
-			w.note(codeBack, w.URL()+" answers again")
+			w.note("back", w.URL()+" answers again")
 		}
 		if changed {
 			w.show(state)
@@ -103,7 +103,7 @@ func (w *watcher) run(every time.Duration) error {
 func (w *watcher) show(state *client.State) {
 	fresh, all := w.changes(state)
 	if all {
-		w.note(codeGap, "the process has begun anew, or more has changed than it remembers; what it remembers:")
+		w.note("gap", "the process has begun anew, or more has changed than it remembers; what it remembers:")
 	}
 	for _, c := range slices.Backward(fresh) {
 		if *w.asJSON {
