@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,19 +20,20 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// Authorizer decides whether a request may change what is on. It is called for every request
+// Authorizer decides whether a request may change what is on. It is called once for every request
 // that would change something and for no other, before the body is read, with the request as
-// the handler got it.
+// the handler got it. It may be called by any number of goroutines at once.
 //
 // who names the caller for the change log, and replaces the name that the request gives itself.
 // If it is empty, the request's own name counts. It must be a line of text of at most
 // [MaxOwnerLen] bytes with a visible character, or the request is refused. An error refuses the
-// request: with 401 if it is an [*Unauthorized], with 403 otherwise. Its text is part of the
-// answer. An Authorizer may be called by any number of goroutines at once.
+// request, with 401 if it is an [*Unauthorized] and with 403 otherwise; its text is part of the
+// answer.
 type Authorizer func(r *http.Request) (who string, err error)
 
 // Unauthorized is the error of an [Authorizer] for credentials that are missing or wrong: the
-// request is refused with 401. Only a pointer to it is an error.
+// request is refused with 401. The zero value says so; a value may be copied. Only a pointer is
+// an error, and a nil pointer is the same as one to the zero value.
 type Unauthorized struct {
 	// Challenge is the header WWW-Authenticate of the answer, as in Basic realm="spans".
 	// If it is empty it is Bearer realm="spangate".
@@ -45,10 +47,10 @@ var _ error = (*Unauthorized)(nil)
 
 // Error returns the text of e.Err.
 func (e *Unauthorized) Error() string {
-	if e == nil || e.Err == nil {
-		return "credentials are missing or wrong"
+	if err := e.Unwrap(); err != nil {
+		return err.Error()
 	}
-	return e.Err.Error()
+	return "credentials are missing or wrong"
 }
 
 // Unwrap returns e.Err.
@@ -61,52 +63,50 @@ func (e *Unauthorized) Unwrap() error {
 
 // challenge is the header WWW-Authenticate of the answer.
 func (e *Unauthorized) challenge() string {
-	const bearer = `Bearer realm="spangate"`
 	if e == nil {
-		return bearer
+		e = new(Unauthorized)
 	}
-	return cmp.Or(e.Challenge, bearer)
+	return cmp.Or(e.Challenge, `Bearer realm="spangate"`)
 }
 
-// BearerToken lets requests pass that carry the token:
+// BearerToken allows requests that carry the token:
 //
 //	Authorization: Bearer TOKEN
 //
-// White space around the token is removed, so that it can be the content of a file. With a blank
-// token no request passes. Requests that don't pass are refused with 401.
+// All others are refused with 401. White space around the token is removed, so that it can be
+// the content of a file. A blank token allows no request.
 func BearerToken(token string) Authorizer { return BearerTokens(map[string]string{"": token}) }
 
-// BearerTokens is [BearerToken] with several tokens. The map's keys are the names of their
-// holders: in the change log, a request with the token of ann is ann's, whatever name the
-// request itself gives. If two names have the same token, the name that sorts first counts. A
-// later change of the map has no effect. The comparison takes the same time for every token.
+// BearerTokens is [BearerToken] for several callers, each with a token of its own: a map from the
+// name of a caller to its token. The change log has that name for the caller's requests,
+// whatever name a request gives itself. If two names have the same token, the name that sorts
+// first counts. The map is copied. The comparison takes the same time for every token.
 func BearerTokens(tokens map[string]string) Authorizer {
-	type holder struct {
+	type caller struct {
 		name string
 		sum  [sha256.Size]byte
 	}
-	var holders []holder
+	var callers []caller
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(tokens))) {
 		if token := strings.TrimSpace(tokens[name]); token != "" {
-			holders = append(holders, holder{name, sha256.Sum256([]byte(token))})
+			callers = append(callers, caller{name, sha256.Sum256([]byte(token))})
 		}
 	}
 	return func(r *http.Request) (who string, err error) {
-		scheme, given, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
-		given = strings.TrimSpace(given)
-		sum := sha256.Sum256([]byte(given))
-		pass := 0
-		for _, h := range holders {
-			if equal := subtle.ConstantTimeCompare(sum[:], h.sum[:]); equal == 1 {
-				who, pass = h.name, 1
+		scheme, token, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
+		token = strings.TrimSpace(token)
+		sum, found := sha256.Sum256([]byte(token)), false
+		for _, c := range callers {
+			if subtle.ConstantTimeCompare(sum[:], c.sum[:]) == 1 {
+				who, found = c.name, true
 			}
 		}
 		switch {
-		case len(holders) == 0:
-			return "", &Unauthorized{Err: errors.New("this endpoint takes the header Authorization: Bearer, but the program gave it a blank token, so no request passes; give control.BearerToken another")}
-		case !strings.EqualFold(scheme, "Bearer") || given == "":
+		case len(callers) == 0:
+			return "", &Unauthorized{Err: errors.New("this endpoint takes the header Authorization: Bearer, but the program gave it a blank token, which allows no request; give control.BearerToken another")}
+		case !strings.EqualFold(scheme, "Bearer") || token == "":
 			return "", &Unauthorized{Err: errors.New("send the header Authorization: Bearer, with a token of this endpoint")}
-		case pass == 0:
+		case !found:
 			return "", &Unauthorized{
 				Challenge: `Bearer realm="spangate", error="invalid_token"`,
 				Err:       errors.New("the token in the header Authorization: Bearer is not one of this endpoint"),
@@ -116,33 +116,31 @@ func BearerTokens(tokens map[string]string) Authorizer {
 	}
 }
 
-// Anyone lets every request pass whose header Host names this machine or one of hosts. It is for
+// Anyone allows every request whose header Host names this machine or one of hosts. It is for
 // an endpoint on which every client that can reach it may change what is on.
 //
 // localhost, its subdomains and every loopback address are this machine. hosts are other host
 // names or addresses; case and port don't matter. Requests for another host are refused with
 // 403: the site of a web page can resolve its own name to the address of this machine (DNS
-// rebinding), and the browser does not take the page's requests for cross-origin. Reads are not
-// authorised at all: such a page can read what GET gives, which is the names and docs of groups,
-// and the owners, specs and reasons of leases and changes. A program that must not show them has
-// to guard the handler itself.
+// rebinding), and the browser then sees no cross-origin request. Reads are not authorised at
+// all: such a page can read what GET gives, which is the names and docs of groups, and the
+// owners, specs and reasons of leases and changes. A program that must not show them has to
+// guard the handler itself.
 func Anyone(hosts ...string) Authorizer {
-	others := make(map[string]bool)
+	allowed := make(map[string]bool)
 	for _, host := range hosts {
-		if name := hostname(host); name != "" {
-			others[name] = true
-		}
+		allowed[hostname(host)] = true
 	}
 	return func(r *http.Request) (string, error) {
-		if name := hostname(r.Host); isLocal(name) || others[name] {
+		if name := hostname(r.Host); isLocal(name) || name != "" && allowed[name] {
 			return "", nil
 		}
-		return "", fmt.Errorf("the request is for the host %q, and only those for this machine pass; ask localhost, or pass that host to control.Anyone", spec.Head(r.Host))
+		return "", fmt.Errorf("the request is for the host %q, and only those for this machine are allowed; use localhost, or give that host to control.Anyone", spec.Head(r.Host))
 	}
 }
 
-// hostname returns the host of a header Host: in lower case, without port, the brackets of an
-// IPv6 address and the dot of the root, and an address in canonical form.
+// hostname returns the name or address in a header Host, in canonical form: lower case, without
+// the port, the brackets of an IPv6 address and the dot of the root.
 func hostname(host string) string {
 	name := strings.Trim(host, "[]")
 	if _, err := netip.ParseAddr(name); err != nil {
@@ -155,10 +153,11 @@ func hostname(host string) string {
 	return name
 }
 
+// isLocal reports whether name, in canonical form, is this machine.
 func isLocal(name string) bool {
 	a, err := netip.ParseAddr(name)
-	const inNames = "abcdefghijklmnopqrstuvwxyz0123456789-_."
-	return err == nil && a.IsLoopback() || name == "localhost" || strings.HasSuffix(name, ".localhost") && strings.Trim(name, inNames) == ""
+	const nameChars = "abcdefghijklmnopqrstuvwxyz0123456789-_."
+	return err == nil && a.IsLoopback() || name == "localhost" || strings.HasSuffix(name, ".localhost") && strings.Trim(name, nameChars) == ""
 }
 
 // parseAddr reads an address, also in the notations of inet_aton, such as 127.1 and 0x7f000001.
@@ -183,5 +182,5 @@ func parseAddr(s string) (netip.Addr, bool) {
 		}
 		sum = sum<<bits | n
 	}
-	return netip.AddrFrom4([4]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}), true
+	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, uint32(sum)))), true
 }

@@ -3,7 +3,6 @@
 package control_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,13 +19,13 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
-func TestTokenMayBeWhatAFileHolds(t *testing.T) {
+func TestWhiteSpaceAroundATokenIsRemoved(t *testing.T) {
 	e := newEndpoint(t, newFixture(t), control.Authorize(control.BearerToken(" \ts3cret\r\n")))
 	as[wire.State](e.form("PUT", "/", "spec=job", "Authorization", "Bearer s3cret"), 200)
 	e.form("PUT", "/", "spec=job", "Authorization", "Bearer s3cre").refused(401, wire.CodeUnauthorized)
 }
 
-func TestBlankTokensLetNothingPass(t *testing.T) {
+func TestBlankTokensAllowNothing(t *testing.T) {
 	for _, a := range []control.Authorizer{
 		control.BearerToken(""), control.BearerToken("\n"), control.BearerTokens(nil), control.BearerTokens(map[string]string{"ann": " ", "bob": ""}),
 	} {
@@ -47,7 +45,7 @@ func TestBlankTokensLetNothingPass(t *testing.T) {
 	}
 }
 
-func TestNamedTokenSaysWhoWhateverTheBodySays(t *testing.T) {
+func TestNameOfATokenReplacesTheNameInTheBody(t *testing.T) {
 	tokens := map[string]string{"ann": "a-token\n", "bob": "b-token", "carl": "b-token", "blank": ""}
 	e := newEndpoint(t, newFixture(t), control.Authorize(control.BearerTokens(tokens)))
 	tokens["eve"] = "e-token"
@@ -65,7 +63,7 @@ func TestNamedTokenSaysWhoWhateverTheBodySays(t *testing.T) {
 	e.form("PUT", "/", "spec=job", "Authorization", "Bearer e-token").refused(401, wire.CodeUnauthorized)
 }
 
-func TestMissingAndWrongCredentialsAreToldApart(t *testing.T) {
+func TestMissingAndWrongCredentialsHaveDifferentChallenges(t *testing.T) {
 	e := newEndpoint(t, newFixture(t), control.Authorize(control.BearerToken("s3cret")))
 	for value, want := range map[string]string{
 		"": `Bearer realm="spangate"`, "Basic s3cret": `Bearer realm="spangate"`, "s3cret": `Bearer realm="spangate"`,
@@ -79,7 +77,7 @@ func TestMissingAndWrongCredentialsAreToldApart(t *testing.T) {
 	require.Empty(t, e.on())
 }
 
-func TestAuthoriserOfTheProgramMayAskForCredentials(t *testing.T) {
+func TestUnauthorizedIsAnsweredWith401(t *testing.T) {
 	var refusal error
 	e := newEndpoint(t, newFixture(t), control.Authorize(func(*http.Request) (string, error) { return "", refusal }))
 	for _, c := range []struct {
@@ -88,9 +86,9 @@ func TestAuthoriserOfTheProgramMayAskForCredentials(t *testing.T) {
 		challenge, message string
 	}{
 		{&control.Unauthorized{Challenge: `Basic realm="spans"`, Err: errors.New("log in")}, 401, `Basic realm="spans"`, "log in"},
-		{fmt.Errorf("at the door: %w", &control.Unauthorized{}), 401, `Bearer realm="spangate"`, "at the door: credentials"},
+		{fmt.Errorf("wrapped: %w", &control.Unauthorized{}), 401, `Bearer realm="spangate"`, "wrapped: credentials"},
 		{(*control.Unauthorized)(nil), 401, `Bearer realm="spangate"`, "credentials"},
-		{errors.New("not on a Sunday"), 403, "", "not on a Sunday"},
+		{errors.New("no changes today"), 403, "", "no changes today"},
 	} {
 		refusal = c.err
 		r := e.do("DELETE", "/", "")
@@ -101,7 +99,7 @@ func TestAuthoriserOfTheProgramMayAskForCredentials(t *testing.T) {
 	require.ErrorIs(t, &control.Unauthorized{Err: cause}, cause)
 }
 
-func TestAnyoneIsOnlyForThisMachine(t *testing.T) {
+func TestAnyoneAllowsThisMachineAndGivenHosts(t *testing.T) {
 	for _, c := range []struct {
 		host  string
 		hosts []string
@@ -161,15 +159,15 @@ func TestAuthoriserGetsTheRequestAsItCame(t *testing.T) {
 		"DELETE /leases/a%2eb?user=ann /leases/a%2eb?user=ann /",
 		"PUT /?user=ann /a%20b/?user=ann /a%20b/",
 	}, got)
-	require.Equal(t, "ann", f.State().Who)
+	require.Equal(t, "ann", f.State().Baseline.Who)
 }
 
-func TestBadNameFromTheAuthoriserStopsEveryChange(t *testing.T) {
+func TestBadNameFromTheAuthoriserRefusesEveryChange(t *testing.T) {
 	for _, c := range names {
 		if c.visible {
 			continue
 		}
-		f := newFixture(t, control.Start(baseline("job")))
+		f := newFixture(t, control.StartupBaseline(baseline("job")))
 		l := f.lease(t, "me", "step", time.Hour)
 		e := newEndpoint(t, f, control.Authorize(func(*http.Request) (string, error) { return c.name, nil }))
 		before, end := f.State().Generation, f.State().Leases[0].End
@@ -185,33 +183,15 @@ func TestBadNameFromTheAuthoriserStopsEveryChange(t *testing.T) {
 	}
 }
 
-// logged is what was logged, for any number of goroutines.
-type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 func TestRefusedChangesAreLoggedWithoutTheToken(t *testing.T) {
-	var log logged
-	f := newFixture(t, control.Logger(slog.New(slog.NewTextHandler(&log, nil))))
+	log := new(lockedBuffer)
+	f := newFixture(t, control.Logger(slog.New(slog.NewTextHandler(log, nil))))
 	e := newEndpoint(t, f, control.Authorize(control.BearerTokens(map[string]string{"ann": "r1ght"})))
 	e.form("PUT", "/?access_token=wr0ng", "spec=wr0ng&who=wr0ng", "Authorization", "Bearer wr0ng", "Cookie", "wr0ng").refused(401, wire.CodeUnauthorized)
 	e.form("PATCH", "/leases/x", "ttl=1h", "Authorization", "Bearer r1ght").refused(404, wire.CodeNotFound)
 	e.form("POST", "/leases", "spec=wr0ng&owner=me&ttl=1h", "Authorization", "Bearer r1ght").refused(400, wire.CodeUnknownName)
 	e.form("PUT", "/", "wr0ng", "Authorization", "Bearer r1ght").refused(400, wire.CodeBadField) // a name of a field
-	require.Eventually(t, func() bool { return strings.Count(log.String(), "was refused") == 4 }, 10*time.Second, time.Millisecond, "%s", &log)
+	require.Eventually(t, func() bool { return strings.Count(log.String(), "was refused") == 4 }, 10*time.Second, time.Millisecond, "%s", log)
 	for _, want := range []string{
 		`method=PUT path=/ from=127.0.0.1:`, `who="" status=401 code=unauthorized`,
 		`method=PATCH path=/leases/x from=127.0.0.1:`, `who=ann status=404 code=not_found`,

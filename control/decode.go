@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -22,19 +23,13 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
+// The bounds of a body, in bytes. A State with 10,000 leases on all of 15 groups has a fraction of
+// maxState; its longest value is a group, which names the leases that add it.
 const (
-	// maxBody is the length in bytes of the longest body that is read, without the lists
-	// of a State.
-	maxBody = 64 << 10
-	// maxState is the length in bytes of the longest body with such lists: several times that
-	// of a state with 10,000 leases on all of 15 groups. One that is made to be slow takes some
-	// seconds to read.
-	maxState = 32 << 20
-	// maxAhead is how many bytes of a body may be in memory at once: a group of a State,
-	// which names the leases that add it, is the longest value that has to be.
-	maxAhead = 4 << 20
-	// maxListed is how many bytes of the names that a State lists are kept.
-	maxListed = 1 << 20
+	maxBody  = 64 << 10 // without the fields that only a State has
+	maxState = 32 << 20 // with them
+	maxValue = 4 << 20  // one value, which has to be in memory
+	maxNames = 50_000   // how many of the names that a State lists are kept
 )
 
 const (
@@ -42,44 +37,47 @@ const (
 	typeForm = "application/x-www-form-urlencoded"
 )
 
-const (
-	routeBaseline = "PUT /"
-	routeLease    = "POST /leases"
-	routePatch    = "PATCH /leases/{id}"
+// route is a route with a body: the fields that it takes, and sets of which one must be present.
+type route struct {
+	name     string
+	fields   []string
+	required [][]string
+}
+
+var (
+	toBaseline = &route{"PUT /", fieldsOf[wire.Baseline](), [][]string{{"spec"}}}
+	toLeases   = &route{"POST /leases", fieldsOf[wire.LeaseRequest](), [][]string{{"ttl"}, {"spec", "quiet"}}}
+	toLease    = &route{"PATCH /leases/{id}", fieldsOf[wire.LeasePatch](), [][]string{{"ttl"}}}
+	routes     = []*route{toBaseline, toLeases, toLease}
 )
 
-// route is a route with a body, and the fields that it takes.
-type route struct {
-	name   string
-	fields []string
-}
+var (
+	stateFields = fieldsOf[wire.State]()
+	stateLists  = fieldsOf[wire.State](reflect.Slice)
+	// times are names that a client may use for the field ttl by mistake.
+	times = []string{"expires", "expiry", "end", "until", "for", "duration", "timeout"}
+)
 
-var routes = []route{
-	{routeBaseline, fieldsOf[wire.Baseline]()},
-	{routeLease, fieldsOf[wire.LeaseRequest]()},
-	{routePatch, fieldsOf[wire.LeasePatch]()},
-}
-
-// stateFields are the fields of a State, and generation is the one that tells it from a
-// Baseline.
-var stateFields = fieldsOf[wire.State]()
-
+// generation is the field that tells a State from a Baseline.
 const generation = "generation"
 
-// times are names that a client may use for the field ttl by mistake.
-var times = []string{"expires", "expiry", "end", "until", "for", "duration", "timeout"}
-
-// fieldsOf returns the names of the JSON fields of a struct.
-func fieldsOf[T any]() (names []string) {
+// fieldsOf returns the names of the JSON fields of a struct: those of some kinds, or all.
+func fieldsOf[T any](kinds ...reflect.Kind) (names []string) {
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[T]()) {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name != "" && (kinds == nil || slices.Contains(kinds, field.Type.Kind())) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// badRequest is a request that is refused before anything is changed, as it is answered.
+// isField reports whether a route takes the field.
+func isField(name string) bool {
+	return slices.ContainsFunc(routes, func(r *route) bool { return slices.Contains(r.fields, name) })
+}
+
+// badRequest is a request that is refused before anything is changed, with its answer.
 type badRequest struct {
 	status    int
 	body      wire.Error
@@ -88,86 +86,126 @@ type badRequest struct {
 
 func (e *badRequest) Error() string { return e.body.Message }
 
-// fields are the fields of a request, whether they came as JSON or as a form.
-//
-// The accessors return the zero value for a bad field; err keeps the first error.
-type fields struct {
-	route     string
-	query     url.Values
-	values    map[string]json.RawMessage
-	listed    map[string]bool // the names that a whole State lists; nil if the body is none
-	listedLen int
-	err       error
+// decode reads the body of r into a T, whose fields are those of the route. If the body is a whole
+// State, listed has the names that it lists.
+func decode[T any](r *http.Request, to *route) (in T, listed map[string]bool, err error) {
+	f := &fields{to: to, values: make(map[string]json.RawMessage)}
+	if err := f.read(r); err != nil {
+		return in, nil, err
+	}
+	const pending = "allow_pending" // the only boolean; a form has it as text
+	var text string
+	if json.Unmarshal(f.values[pending], &text) == nil {
+		if b, ok := truth(text); ok {
+			f.values[pending] = strconv.AppendBool(nil, b)
+		}
+	}
+	object, err := json.Marshal(f.values)
+	if err == nil {
+		err = json.Unmarshal(object, &in)
+	}
+	if e := (*json.UnmarshalTypeError)(nil); errors.As(err, &e) {
+		must := "must be a string"
+		if e.Field == pending {
+			must = "must be true or false"
+		}
+		err = badField(wire.CodeBadField, e.Field, must)
+	}
+	return in, f.listed, cmp.Or(err, f.missing(), inQuery(r))
 }
 
-// decode reads the body of r, and refuses fields that the route does not take.
-func decode(r *http.Request, route string) (*fields, error) {
+// fields are the fields of a body.
+type fields struct {
+	to     *route
+	values map[string]json.RawMessage
+	listed names // if the body is a whole State
+}
+
+// missing returns an error if a required field is absent or null.
+func (f *fields) missing() error {
+	for _, oneOf := range f.to.required {
+		if !slices.ContainsFunc(oneOf, func(name string) bool { return len(f.values[name]) > 0 && string(f.values[name]) != "null" }) {
+			return badField(wire.CodeMissingField, oneOf[0], "it is missing")
+		}
+	}
+	return nil
+}
+
+// inQuery returns an error if a field is in the query, where it would have no effect.
+func inQuery(r *http.Request) error {
+	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
+		if isField(name) || slices.Contains(times, name) {
+			return badField(wire.CodeBadField, name, "it is in the query; fields belong in the body")
+		}
+	}
+	return nil
+}
+
+// read reads the body, and refuses a field that the route does not take.
+func (f *fields) read(r *http.Request) error {
 	// Not mime.ParseMediaType, which refuses parameters that don't matter here.
 	mediaType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
-	if mediaType != typeJSON && mediaType != typeForm {
-		return nil, unsupported(fmt.Sprintf("content type %q", spec.Head(mediaType)))
-	}
-	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, unsupported(fmt.Sprintf("content encoding %q", spec.Head(coding)))
-	}
-	in := &fields{route: route, query: r.URL.Query(), values: make(map[string]json.RawMessage)}
-	b := &body{r: http.NoBody, limit: maxBody}
-	if r.Body != nil {
-		b.r = r.Body
-	}
-	parse := in.parseForm
-	if mediaType == typeJSON {
-		parse = in.parseJSON
-	}
-	if err := parse(b); err != nil {
-		return nil, cmp.Or(b.err, err)
-	}
-	return in, nil
-}
-
-// body reads a body and fails beyond its limit. parseJSON raises the limit by the length of the
-// lists of a State, which are not kept.
-type body struct {
-	r           io.Reader
-	limit, read int64
-	consumed    func() int64 // how many of the bytes read the decoder has passed
-	err         error        // the error that ended the reading, as it is answered
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.r.Read(p[:min(int64(len(p)), max(1, b.limit+1-b.read))])
-	b.read += int64(n)
+	coding := r.Header.Get("Content-Encoding")
+	b := &body{r: cmp.Or[io.Reader](r.Body, http.NoBody)}
 	switch {
-	case b.read > b.limit && b.limit == maxState:
-		err = tooLarge("the body is longer than %d bytes", maxState)
-	case b.read > b.limit:
-		err = tooLarge("the body is longer than %d bytes", maxBody)
-	case b.consumed != nil && b.read-b.consumed() > maxAhead:
-		err = tooLarge("a value in the body is longer than %d bytes", maxAhead)
-	case err != nil && !errors.Is(err, io.EOF):
-		err = malformed(int(b.read), "the body breaks off: %v", err)
+	case coding != "" && !strings.EqualFold(coding, "identity"):
+		return unsupported("content encoding", coding)
+	case mediaType == typeJSON:
+		b.d = json.NewDecoder(b)
+		return f.readJSON(b)
+	case mediaType == typeForm:
+		return f.readForm(b)
 	default:
-		return n, err
+		return unsupported("content type", mediaType)
 	}
-	b.err = cmp.Or(b.err, err)
+}
+
+// body reads a body and bounds its length. The decoder asks for more only if the value that it
+// reads needs all that it has, so a bound is checked then and not for what was read ahead.
+type body struct {
+	r             io.Reader
+	d             *json.Decoder // reads from the body; nil for a form
+	read, skipped int64         // skipped are those of fields that only a State has
+	skipping      bool
+	err           error // the error that ended the reading
+}
+
+func (b *body) Read(p []byte) (n int, err error) {
+	switch {
+	case b.read > maxState:
+		b.err = tooLarge("the body", maxState)
+	case !b.skipping && b.read-b.skipped > maxBody:
+		b.err = tooLarge("the body", maxBody)
+	case b.d != nil && b.read-b.d.InputOffset() > maxValue:
+		b.err = tooLarge("a value in the body", maxValue)
+	default:
+		n, err = b.r.Read(p[:min(len(p), 32<<10)]) // so that the bounds are checked often
+		b.read += int64(n)
+		if n > 0 || err == nil {
+			return n, nil // with an error that comes again, after the bounds
+		}
+		if errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		b.err = malformed(b.read, "the body breaks off: %v", err)
+	}
 	return 0, b.err
 }
 
-// parseJSON reads an object and nothing after it. The names of its fields are case-sensitive,
-// and a field may not come twice. Of the fields that only a State has, parseJSON keeps no more
-// than the names of groups and presets and the pending names.
-func (f *fields) parseJSON(b *body) error {
-	d := json.NewDecoder(b)
-	b.consumed = d.InputOffset
+// readJSON reads one JSON object and nothing after it. The names of its fields are
+// case-sensitive, and a field may not come twice. Fields that only a State has are read one
+// element at a time, so that memory does not depend on their size.
+func (f *fields) readJSON(b *body) error {
 	bad := func(what string) error {
-		return malformed(int(d.InputOffset()), "%s at byte %d of the body", what, d.InputOffset())
+		return cmp.Or(b.err, malformed(b.d.InputOffset(), "%s at byte %d of the body", what, b.d.InputOffset()))
 	}
-	if token, err := d.Token(); err != nil || token != json.Delim('{') {
+	if token, err := b.d.Token(); err != nil || token != json.Delim('{') {
 		return bad("no JSON object")
 	}
-	for d.More() {
-		token, err := d.Token()
+	listed, ofState := make(names), "" // a field that only a State has
+	for b.d.More() {
+		token, err := b.d.Token()
 		name, ok := token.(string)
 		if err != nil || !ok {
 			return bad("bad JSON")
@@ -176,138 +214,49 @@ func (f *fields) parseJSON(b *body) error {
 			return badField(wire.CodeBadField, name, "it is given twice")
 		}
 		value := json.RawMessage("null")
-		switch {
-		case takes(f.route, name) || f.route == routeBaseline && name == generation:
-			err = d.Decode(&value)
-		case f.route == routeBaseline && slices.Contains(stateFields, name):
-			limit, start := b.limit, d.InputOffset()
-			b.limit = maxState
-			err = f.list(d, name)
-			b.limit = limit + d.InputOffset() - start
+		switch start := b.d.InputOffset(); {
+		case slices.Contains(f.to.fields, name):
+			err = b.d.Decode(&value)
+		case f.to != toBaseline || !slices.Contains(stateFields, name):
+			return f.to.unknown(name)
 		default:
-			return unknownField(f.route, name)
+			ofState, b.skipping = name, true
+			if slices.Contains(stateLists, name) {
+				err = listed.read(b.d, name)
+			} else {
+				err = b.d.Decode(&value)
+			}
+			b.skipping = false
+			b.skipped += b.d.InputOffset() - start
 		}
 		if err != nil {
 			return bad("bad JSON")
 		}
 		if !utf8.Valid(value) {
-			return malformed(int(d.InputOffset()), "field %q is not UTF-8", name)
+			return malformed(b.d.InputOffset(), "field %q is not UTF-8", name)
 		}
 		f.values[name] = value
 	}
-	if _, err := d.Token(); err != nil {
+	if _, err := b.d.Token(); err != nil {
 		return bad("bad JSON")
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+	if _, err := b.d.Token(); !errors.Is(err, io.EOF) {
 		return bad("something follows the JSON object")
 	}
-	if f.text(generation) != "" {
-		return nil
-	}
-	f.listed = nil
-	for _, name := range stateFields {
-		if f.values[name] != nil && !takes(f.route, name) {
-			return unknownField(f.route, name)
-		}
+	var whole string
+	if json.Unmarshal(f.values[generation], &whole) == nil && whole != "" {
+		f.listed = listed
+	} else if ofState != "" {
+		return f.to.unknown(ofState)
 	}
 	return nil
 }
 
-// list reads the value of a field that only a State has.
-func (f *fields) list(d *json.Decoder, field string) error {
-	switch field {
-	case "groups", "presets":
-		return each(d, func() error {
-			var item struct{ Name string }
-			err := d.Decode(&item)
-			f.keep(item.Name)
-			return err
-		})
-	case "pending":
-		return each(d, func() error {
-			var name string
-			err := d.Decode(&name)
-			f.keep(name)
-			return err
-		})
-	}
-	return skip(d)
-}
-
-// keep keeps a name that a State lists, if it can be one.
-func (f *fields) keep(name string) {
-	if len(name) > spec.MaxNameLen || f.listedLen+len(name) > maxListed {
-		return
-	}
-	if f.listed == nil {
-		f.listed = make(map[string]bool)
-	}
-	f.listed[name] = true
-	f.listedLen += len(name) + 1
-}
-
-// allowing returns err, the error of a strict reading of a spec, without the unknown names that
-// are listed; nil if no other is left. It changes err.
-func allowing(err error, listed map[string]bool) error {
-	var unknown *spangate.ParseError
-	if len(listed) == 0 || !errors.Is(err, spangate.ErrUnknownName) || !errors.As(err, &unknown) {
-		return err
-	}
-	unknown.Unknown = slices.DeleteFunc(unknown.Unknown, func(u spangate.UnknownName) bool {
-		var buf [spec.MaxNameLen]byte
-		folded, ok := spec.Fold(&buf, u.Name)
-		return ok && listed[string(folded)]
-	})
-	if len(unknown.Unknown) == 0 {
-		return nil
-	}
-	return err
-}
-
-// each reads an array. It calls fn for each element, which fn must read.
-func each(d *json.Decoder, fn func() error) error {
-	if token, err := d.Token(); err != nil || token != json.Delim('[') {
-		return cmp.Or(err, errors.New("no array"))
-	}
-	for d.More() {
-		if err := fn(); err != nil {
-			return err
-		}
-	}
-	_, err := d.Token()
-	return err
-}
-
-// skip reads the value that comes next, in memory that does not depend on its size.
-func skip(d *json.Decoder) error {
-	const maxDepth = 16
-	for depth := 0; ; {
-		token, err := d.Token()
-		if err != nil {
-			return err
-		}
-		switch token {
-		case json.Delim('['), json.Delim('{'):
-			if depth++; depth > maxDepth {
-				return errors.New("nested too deeply")
-			}
-		case json.Delim(']'), json.Delim('}'):
-			depth--
-		}
-		if depth == 0 {
-			return nil
-		}
-	}
-}
-
-// parseForm reads a form, whose fields may not come twice.
-func (f *fields) parseForm(b *body) error {
+// readForm reads a form, whose fields may not come twice.
+func (f *fields) readForm(b *body) error {
 	text, err := io.ReadAll(b)
 	if err != nil {
 		return err
-	}
-	if !utf8.Valid(text) {
-		return malformed(0, "the body is not UTF-8")
 	}
 	form, err := url.ParseQuery(string(text))
 	if err != nil {
@@ -318,8 +267,8 @@ func (f *fields) parseForm(b *body) error {
 		switch {
 		case !utf8.ValidString(name + given[0]):
 			return malformed(0, "a field of the form is not UTF-8")
-		case !takes(f.route, name):
-			return unknownField(f.route, name)
+		case !slices.Contains(f.to.fields, name):
+			return f.to.unknown(name)
 		case len(given) > 1:
 			return badField(wire.CodeBadField, name, "it is given twice")
 		}
@@ -328,140 +277,119 @@ func (f *fields) parseForm(b *body) error {
 	return nil
 }
 
-// done returns the first error of the fields. The query is not read, so a field in it is an
-// error: it would have no effect.
-func (f *fields) done() error {
-	if f.err != nil {
-		return f.err
+// names are the names of groups and presets and the pending names that a State lists.
+type names map[string]bool
+
+// read reads a list of a State, and keeps its names.
+func (n names) read(d *json.Decoder, field string) error {
+	keep := slices.Contains([]string{"groups", "presets", "pending"}, field)
+	token, err := d.Token()
+	if _, compound := token.(json.Delim); err != nil || !compound && !keep {
+		return err // a scalar is not read further
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.query)) {
-		if slices.Contains(times, name) || slices.ContainsFunc(routes, func(r route) bool { return slices.Contains(r.fields, name) }) {
-			return badField(wire.CodeBadField, name, "it is in the query; fields belong in the body")
+	if token != json.Delim('[') {
+		return errors.New("no array")
+	}
+	for d.More() {
+		var name listedName
+		if err := d.Decode(&name); err != nil {
+			return err
+		}
+		if len(name) <= spec.MaxNameLen && len(n) < maxNames && keep {
+			n[string(name)] = true
 		}
 	}
-	return nil
+	_, err = d.Token()
+	return err
 }
 
-// has reports whether the field is present and not null.
-func (f *fields) has(name string) bool {
-	value, ok := f.values[name]
-	return ok && string(value) != "null"
+// listedName is the name in an element of a list: a string, or the field name of an object.
+type listedName string
+
+func (n *listedName) UnmarshalJSON(text []byte) error {
+	if text[0] == '"' {
+		return json.Unmarshal(text, (*string)(n))
+	}
+	var item struct{ Name string }
+	err := json.Unmarshal(text, &item)
+	*n = listedName(item.Name)
+	return err
 }
 
-// required returns the text of a field that must be present; it may be empty.
-func (f *fields) required(name string) string {
-	if !f.has(name) {
-		f.fail(badField(wire.CodeMissingField, name, "it is missing"))
-		return ""
+// allowing returns err, the error of a strict reading of a spec, without the unknown names that
+// are listed; nil if no other is left. It changes err.
+func allowing(err error, listed map[string]bool) error {
+	var unknown *spangate.ParseError
+	if !errors.Is(err, spangate.ErrUnknownName) || !errors.As(err, &unknown) {
+		return err
 	}
-	return f.text(name)
+	unknown.Unknown = slices.DeleteFunc(unknown.Unknown, func(u spangate.UnknownName) bool {
+		_, known := spec.Lookup(listed, u.Name)
+		return known
+	})
+	if len(unknown.Unknown) == 0 {
+		return nil
+	}
+	return err
 }
 
-// text returns the text of a field that may be left out.
-func (f *fields) text(name string) (s string) {
-	if value, ok := f.values[name]; ok && json.Unmarshal(value, &s) != nil {
-		f.fail(badField(wire.CodeBadField, name, "must be a string"))
-	}
-	return s
-}
-
-// truth returns a field that is true or false, or as a form has it "true" or "false"; false
-// if it is left out.
-func (f *fields) truth(name string) (b bool) {
-	value, ok := f.values[name]
-	if !ok || json.Unmarshal(value, &b) == nil {
-		return b
-	}
-	var s string
-	if json.Unmarshal(value, &s) == nil {
-		if b, ok := truth(s); ok {
-			return b
-		}
-	}
-	f.fail(badField(wire.CodeBadField, name, "must be true or false"))
-	return false
-}
-
-// duration returns a field that must be present and is a duration.
-func (f *fields) duration(name string) time.Duration {
-	s := f.required(name)
-	if f.err != nil {
-		return 0
-	}
-	d, err := time.ParseDuration(strings.TrimSpace(s))
+// duration reads the field ttl.
+func duration(ttl string) (time.Duration, error) {
+	d, err := time.ParseDuration(strings.TrimSpace(ttl))
 	if err != nil {
-		f.fail(badField(wire.CodeBadField, name, fmt.Sprintf("%q is no duration such as 5m or 1h30m", spec.Head(s))))
+		err = badField(wire.CodeBadField, "ttl", fmt.Sprintf("%q is no duration such as 5m or 1h30m", spec.Head(ttl)))
 	}
-	return d
+	return d, err
 }
 
-func (f *fields) fail(err error) {
-	if f.err == nil {
-		f.err = err
-	}
-}
-
-// takes reports whether the route takes the field.
-func takes(name, field string) bool {
-	i := slices.IndexFunc(routes, func(r route) bool { return r.name == name })
-	return slices.Contains(routes[i].fields, field)
-}
-
-// isField reports whether a route takes the field.
-func isField(name string) bool {
-	return slices.ContainsFunc(routes, func(r route) bool { return slices.Contains(r.fields, name) })
-}
-
-// unknownField refuses a field that the route does not take, and says where it belongs or
+// unknown refuses a field that the route does not take, and says where it belongs or
 // which one may have been meant.
-func unknownField(name, field string) error {
-	var here, elsewhere, homes []string
+func (to *route) unknown(field string) error {
+	var elsewhere, homes []string
 	for _, r := range routes {
-		if r.name == name {
-			here = r.fields
-			continue
-		}
-		elsewhere = append(elsewhere, r.fields...)
-		if slices.Contains(r.fields, field) {
-			homes = append(homes, r.name)
+		if r != to {
+			elsewhere = append(elsewhere, r.fields...)
+			if slices.Contains(r.fields, field) {
+				homes = append(homes, r.name)
+			}
 		}
 	}
-	what := "unknown here"
-	nearest := spec.Nearest(field, slices.Concat(here, elsewhere))
+	hint := ""
+	nearest := spec.Nearest(field, slices.Concat(to.fields, elsewhere))
 	switch {
 	case strings.HasPrefix(strings.TrimSpace(field), "{"):
-		what += "; the body looks like JSON: send the header Content-Type: " + typeJSON
+		hint = "; the body looks like JSON: send the header Content-Type: " + typeJSON
 	case homes != nil:
-		what += "; it belongs to " + strings.Join(homes, " and ")
+		hint = "; it belongs to " + strings.Join(homes, " and ")
 	case slices.Contains(times, field):
-		what += "; the time after which a lease ends is the field ttl of " + routeLease + ", and a baseline has none"
+		hint = "; the time after which a lease ends is the field ttl of " + toLeases.name + ", and a baseline has none"
 	case slices.Contains(stateFields, field):
-		what += "; it is only read in a whole State, as GET gives it, with its " + generation + ", sent back as JSON to " + routeBaseline
-	case slices.Contains(here, nearest):
-		what += fmt.Sprintf("; did you mean %q?", nearest)
+		hint = "; it is only read in a whole State, as GET gives it, with its " + generation + ", sent back as JSON to " + toBaseline.name
+	case slices.Contains(to.fields, nearest):
+		hint = fmt.Sprintf("; did you mean %q?", nearest)
 	case nearest != "":
-		what += fmt.Sprintf("; did you mean %q? It belongs to another route", nearest)
+		hint = fmt.Sprintf("; did you mean %q? It belongs to another route", nearest)
 	}
-	return badField(wire.CodeBadField, field, what+"; there are "+strings.Join(here, ", "))
+	return badField(wire.CodeBadField, field, "unknown here"+hint+"; there are "+strings.Join(to.fields, ", "))
 }
 
-func unsupported(what string) error {
-	return &badRequest{status: http.StatusUnsupportedMediaType, body: wire.Error{
-		Code: wire.CodeMediaType, Accept: []string{typeJSON, typeForm},
-		Message: what + " is not read here; send " + typeJSON + " or " + typeForm}}
+func unsupported(what, value string) error {
+	return &badRequest{status: http.StatusUnsupportedMediaType, body: wire.Error{Code: wire.CodeMediaType, Accept: []string{typeJSON, typeForm},
+		Message: fmt.Sprintf("%s %q is not read here; send %s or %s", what, spec.Head(value), typeJSON, typeForm)}}
 }
 
-func tooLarge(format string, args ...any) error {
-	return &badRequest{status: http.StatusRequestEntityTooLarge, body: wire.Error{
-		Code: wire.CodeTooLarge, Message: fmt.Sprintf(format, args...)}}
+func tooLarge(what string, limit int) error {
+	return &badRequest{status: http.StatusRequestEntityTooLarge, body: wire.Error{Code: wire.CodeTooLarge,
+		Message: fmt.Sprintf("%s is longer than %d bytes", what, limit)}}
 }
 
-func malformed(offset int, format string, args ...any) error {
-	return &badRequest{status: http.StatusBadRequest, body: wire.Error{
-		Code: wire.CodeMalformed, Offset: offset, Message: fmt.Sprintf(format, args...)}}
+func malformed(offset int64, format string, args ...any) error {
+	return &badRequest{status: http.StatusBadRequest, body: wire.Error{Code: wire.CodeMalformed, Offset: int(offset),
+		Message: fmt.Sprintf(format, args...)}}
 }
 
-func badField(code, name, what string) error {
-	return &badRequest{status: http.StatusBadRequest, body: wire.Error{
-		Code: code, Field: spec.Head(name), Message: fmt.Sprintf("field %q: %s", spec.Head(name), what)}}
+func badField(code, name, problem string) error {
+	name = spec.Head(name)
+	return &badRequest{status: http.StatusBadRequest, body: wire.Error{Code: code, Field: name,
+		Message: fmt.Sprintf("field %q: %s", name, problem)}}
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -21,13 +22,13 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
-func TestJSONThatIsSentAsAFormIsToldSo(t *testing.T) {
+func TestJSONSentAsAFormIsRefusedWithTheContentType(t *testing.T) {
 	e := newEndpoint(t, newFixture(t), anyone())
 	require.Contains(t, e.form("PUT", "/", `{"spec": "all"}`).refused(400, wire.CodeBadField).Message, "Content-Type: application/json")
 }
 
-func TestFieldThatMeansNothingIsRefusedWithWhereItBelongs(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job"))), anyone())
+func TestUnknownFieldIsRefusedWithWhereItBelongs(t *testing.T) {
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), anyone())
 	l := e.lease(t, "me", "step", time.Hour)
 	before := e.State().Generation
 	for _, c := range []struct{ method, path, field, text string }{
@@ -107,7 +108,7 @@ func TestStateCanBeSentBackAfterAnOwnerHasUnregistered(t *testing.T) {
 		want := as[wire.State](before, 200)
 		require.False(t, want.AllowPending)
 		e.form("PUT", "/", "spec=step")
-		for range 2 { // the second time its names are pending, and nothing else
+		for range 2 { // the second time the State lists its names as pending only
 			require.NoError(t, f.registry.Unregister("mydb"))
 			s := as[wire.State](e.json("PUT", "/", before.body), 200)
 			require.Equal(t, want.Baseline, s.Baseline)
@@ -131,14 +132,14 @@ func TestStateOfAPinnedRegistryCanBeSentBack(t *testing.T) {
 	e := newEndpoint(t, f, anyone())
 	before := e.do("GET", "/", "")
 	require.True(t, as[wire.State](before, 200).Pinned)
-	require.Equal(t, []string{"query"}, as[wire.State](before, 200).Pending, "of the baseline, which the pin stands over")
+	require.Equal(t, []string{"query"}, as[wire.State](before, 200).Pending, "of the baseline, which the pin overrides")
 	as[wire.State](e.json("PUT", "/", before.body), 200)
 }
 
-// TestStateIsLenientOnlyAboutTheNamesThatItLists pins that the spec of an edited State is read as
-// strictly as any other.
-func TestStateIsLenientOnlyAboutTheNamesThatItLists(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+// TestStateAllowsOnlyTheNamesThatItLists pins that any other name in the spec of an edited State is
+// refused.
+func TestStateAllowsOnlyTheNamesThatItLists(t *testing.T) {
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	e := newEndpoint(t, f, anyone())
 	before := f.State().Generation
 	for _, c := range []struct {
@@ -175,7 +176,7 @@ func TestStateIsLenientOnlyAboutTheNamesThatItLists(t *testing.T) {
 	require.Equal(t, "job", e.on())
 }
 
-// big returns a fixture with so many leases, each on a spec of its own.
+// big returns a fixture with leases that have a spec each.
 func big(t testing.TB, leases int) *fixture {
 	f := newFixture(t, control.MaxLeases(leases))
 	for i := range leases {
@@ -193,10 +194,25 @@ func TestStateOfThousandsOfLeasesCanBeSentBack(t *testing.T) {
 	require.NoError(t, f.SetBaseline(baseline("")))
 	require.Equal(t, "default,-job", as[wire.State](e.json("PUT", "/", before.body), 200).Spec)
 
-	var indented bytes.Buffer // as a person who edits it has it
+	var indented bytes.Buffer // as an editor shows it
 	require.NoError(t, json.Indent(&indented, []byte(before.body), "", "    "))
 	require.NoError(t, f.SetBaseline(baseline("")))
 	require.Equal(t, "default,-job", as[wire.State](e.json("PUT", "/", indented.String()), 200).Spec)
+}
+
+// TestListsDoNotCountTowardsTheLengthOfTheRest has a spec as long as a body may nearly be, before
+// and after lists that are longer.
+func TestListsDoNotCountTowardsTheLengthOfTheRest(t *testing.T) {
+	e := newEndpoint(t, newFixture(t), anyone())
+	for _, length := range []int{10_000, 33_000, 50_000, 60_000, 65_000} {
+		spec := strings.Repeat(" ", length) + "job"
+		lists := `"leases": [{"why": "` + strings.Repeat("x", 100_000) + `"}], "pending": [` + strings.Repeat(`"late",`, 20_000) + `"x"]`
+		for _, body := range []string{
+			fmt.Sprintf(`{"spec": %q, %s, "generation": "g"}`, spec, lists), fmt.Sprintf(`{%s, "generation": "g", "spec": %q}`, lists, spec),
+		} {
+			require.Equal(t, spec, as[wire.State](e.json("PUT", "/", body), 200).Spec)
+		}
+	}
 }
 
 func TestLongBodyCostsLittleMemory(t *testing.T) {
@@ -221,7 +237,7 @@ func TestLongBodyCostsLittleMemory(t *testing.T) {
 		r := httptest.NewRequest("PUT", "http://localhost/", body)
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
-		most := highest(func() { h.ServeHTTP(w, r) })
+		most := peakHeap(func() { h.ServeHTTP(w, r) })
 		require.Less(t, most, uint64(24<<20), "%s of %.20s: %s", c.field, c.element, w.Body)
 		require.Equal(t, 400, w.Code, "a comma is last")
 	}
@@ -244,8 +260,9 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// highest returns the largest growth of the heap, in bytes, in samples taken while fn runs.
-func highest(fn func()) (most uint64) {
+// peakHeap returns the largest growth of the heap, in bytes, in samples taken while fn runs.
+func peakHeap(fn func()) (most uint64) {
+	defer debug.SetGCPercent(debug.SetGCPercent(20)) // so that little garbage is counted
 	runtime.GC()
 	var before, now runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -265,7 +282,7 @@ func highest(fn func()) (most uint64) {
 	}
 }
 
-func TestNilRequestBodyIsAnEmptyOne(t *testing.T) {
+func TestNilRequestBodyIsEmpty(t *testing.T) {
 	f := newFixture(t)
 	h := control.Handler(f.Controller, control.Authorize(control.Anyone()), nil, control.CrossOrigin(nil))
 	for contentType, status := range map[string]int{"application/json": 400, "application/x-www-form-urlencoded": 400, "": 415} {
@@ -280,7 +297,7 @@ func TestNilRequestBodyIsAnEmptyOne(t *testing.T) {
 	}
 }
 
-func TestHandlerOfNothingAnswers(t *testing.T) {
+func TestHandlerWithoutControllerAnswers503(t *testing.T) {
 	for _, c := range []*control.Controller{nil, {}} {
 		h := control.Handler(c, control.Authorize(control.Anyone()))
 		for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "POST", "PATCH"} {

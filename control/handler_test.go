@@ -71,7 +71,7 @@ func (e *endpoint) json(method, path, body string, headers ...string) response {
 	return e.do(method, path, body, append([]string{"Content-Type", "application/json"}, headers...)...)
 }
 
-// as reads the body into v, whose type must have every field of it, and requires the status.
+// as decodes the body, whose fields T must all have, and requires the status.
 func as[T any](r response, status int) (v T) {
 	r.t.Helper()
 	require.Equal(r.t, status, r.status, r.body)
@@ -92,15 +92,15 @@ func (r response) refused(status int, code string) wire.Error {
 
 func anyone() control.HandlerOption { return control.Authorize(control.Anyone()) }
 
-func TestGetShowsWhatIsOnAndBecauseOfWhom(t *testing.T) {
-	f := newFixture(t, control.Start(control.Baseline{Spec: "default,layer", Who: "environment", Why: "X"}), control.Deny("agent"))
+func TestGetShowsWhatIsOnAndWhy(t *testing.T) {
+	f := newFixture(t, control.StartupBaseline(control.Baseline{Spec: "default,layer", Who: "environment", Why: "X"}), control.Deny("agent"))
 	f.addDB(t)
 	e := newEndpoint(t, f)
 	l, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: "sandbox,agent", TTL: time.Hour, Why: "slow"})
 	require.NoError(t, err)
 
 	s := as[wire.State](e.do("GET", "/", ""), 200)
-	require.Equal(t, control.Baseline{Spec: "default,layer", AllowPending: true, Who: "environment", Why: "X"}, s.Baseline)
+	require.Equal(t, wire.Baseline{Spec: "default,layer", AllowPending: true, Who: "environment", Why: "X"}, s.Baseline)
 	require.False(t, s.Writable)
 	require.Equal(t, []string{"http_client", "job", "rollout", "sandbox", "server", "tx"}, s.Enabled)
 	require.Equal(t, []string{"layer"}, s.Pending)
@@ -167,8 +167,8 @@ func TestListsAreNeverNullAndNumbersAreSmall(t *testing.T) {
 	}
 }
 
-func TestPutSetsTheBaselineAndDeleteGoesBack(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job"))), anyone())
+func TestPutSetsTheBaselineAndDeleteResetsIt(t *testing.T) {
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), anyone())
 	s := as[wire.State](e.form("PUT", "/", "spec=default,sandbox&why=the+slow+verifier&who=me"), 200)
 	require.Equal(t, wire.Baseline{Spec: "default,sandbox", Who: "me", Why: "the slow verifier"}, s.Baseline)
 	require.Equal(t, "job,server,http_client,rollout,sandbox", e.on())
@@ -184,7 +184,7 @@ func TestPutSetsTheBaselineAndDeleteGoesBack(t *testing.T) {
 	require.Equal(t, "127.0.0.1", s.Changes[0].Who)
 }
 
-func TestWhatGetGivesSentBackRestoresTheIntent(t *testing.T) {
+func TestStateSentBackRestoresTheIntent(t *testing.T) {
 	for _, b := range []control.Baseline{
 		{Spec: "all,layer,-query", Who: "environment", Why: "X", AllowPending: true}, {Spec: "all"}, {Spec: ""}, {Spec: " Default ,, -JOB, \u212a", AllowPending: true},
 		{Spec: "late", Why: `a"b<c>&d`, AllowPending: true},
@@ -206,8 +206,8 @@ func TestWhatGetGivesSentBackRestoresTheIntent(t *testing.T) {
 	}
 }
 
-func TestLeaseOverHTTP(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job"))), anyone())
+func TestLeaseIsGrantedRenewedAndReleasedOverHTTP(t *testing.T) {
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), anyone())
 	created := e.form("POST", "/leases", "spec=sandbox&ttl=5m&owner=me&why=slow")
 	l := as[wire.Lease](created, 201)
 	require.Equal(t, "leases/"+l.ID, created.header.Get("Location"))
@@ -224,7 +224,7 @@ func TestLeaseOverHTTP(t *testing.T) {
 
 	as[wire.Lease](e.do("DELETE", "/leases/"+l.ID, ""), 200)
 	require.Equal(t, "job", e.on())
-	require.Equal(t, "127.0.0.1", e.State().Changes[0].Who, "not the owner, who did not ask")
+	require.Equal(t, "127.0.0.1", e.State().Changes[0].Who, "the client and not the owner")
 	e.do("DELETE", "/leases/"+l.ID, "").refused(404, wire.CodeNotFound)
 	e.form("PATCH", "/leases/"+l.ID, "ttl=1h").refused(404, wire.CodeNotFound)
 
@@ -232,14 +232,14 @@ func TestLeaseOverHTTP(t *testing.T) {
 	require.Equal(t, []string{"late"}, l.Pending)
 }
 
-func TestWithoutAnAuthoriserNothingChanges(t *testing.T) {
+func TestChangesWithoutAuthorisationAreRefused(t *testing.T) {
 	for name, e := range map[string]*endpoint{
-		"none": newEndpoint(t, newFixture(t, control.Start(baseline("job")))),
-		"one that refuses": newEndpoint(t, newFixture(t, control.Start(baseline("job"))), control.Authorize(func(*http.Request) (string, error) {
-			return "", errors.New("not on a Sunday")
+		"none": newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job")))),
+		"one that refuses": newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), control.Authorize(func(*http.Request) (string, error) {
+			return "", errors.New("no changes today")
 		})),
-		"a token":  newEndpoint(t, newFixture(t, control.Start(baseline("job"))), control.Authorize(control.BearerToken("secret"))),
-		"no token": newEndpoint(t, newFixture(t, control.Start(baseline("job"))), control.Authorize(control.BearerToken(""))),
+		"a token":  newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), control.Authorize(control.BearerToken("secret"))),
+		"no token": newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), control.Authorize(control.BearerToken(""))),
 	} {
 		l := e.lease(t, "me", "job", time.Hour)
 		before := e.State()
@@ -254,7 +254,7 @@ func TestWithoutAnAuthoriserNothingChanges(t *testing.T) {
 				require.Contains(t, r.refused(403, wire.CodeForbidden).Message, "control.Authorize")
 				require.Empty(t, r.header.Get("WWW-Authenticate"))
 			case "one that refuses":
-				require.Contains(t, r.refused(403, wire.CodeForbidden).Message, "not on a Sunday")
+				require.Contains(t, r.refused(403, wire.CodeForbidden).Message, "no changes today")
 				require.Empty(t, r.header.Get("WWW-Authenticate"))
 			default:
 				require.Contains(t, r.refused(401, wire.CodeUnauthorized).Message, "Authorization: Bearer")
@@ -266,13 +266,13 @@ func TestWithoutAnAuthoriserNothingChanges(t *testing.T) {
 	}
 }
 
-func TestAuthoriserSaysWho(t *testing.T) {
+func TestAuthoriserNamesTheAuthor(t *testing.T) {
 	asked := 0
 	e := newEndpoint(t, newFixture(t), control.Authorize(func(r *http.Request) (string, error) {
 		asked++
 		return r.Header.Get("X-User"), nil
 	}))
-	s := as[wire.State](e.form("PUT", "/", "spec=job&who=somebody+else", "X-User", "ann"), 200)
+	s := as[wire.State](e.form("PUT", "/", "spec=job&who=bob", "X-User", "ann"), 200)
 	require.Equal(t, "ann", s.Who)
 	l := as[wire.Lease](e.form("POST", "/leases", "spec=job&ttl=1h", "X-User", "ann"), 201)
 	require.Equal(t, "ann", l.Owner)
@@ -284,20 +284,20 @@ func TestAuthoriserSaysWho(t *testing.T) {
 	e.form("POST", "/leases", "spec=job&ttl=1h").refused(400, wire.CodeBadField)
 	require.Equal(t, 5, asked)
 	e.do("GET", "/", "")
-	require.Equal(t, 5, asked, "a read asks nobody")
+	require.Equal(t, 5, asked, "a read is not authorised")
 
 	e.form("PUT", "/", "spec=job", "X-User", strings.Repeat("x", 1000)).refused(403, wire.CodeForbidden)
 }
 
-func TestBearerTokenLetsTheTokenPass(t *testing.T) {
+func TestBearerTokenAllowsTheTokenInAnySpelling(t *testing.T) {
 	e := newEndpoint(t, newFixture(t), control.Authorize(control.BearerToken("secret")))
 	for _, value := range []string{"Bearer secret", "bearer  secret", "BEARER secret "} {
 		as[wire.State](e.form("PUT", "/", "spec=job", "Authorization", value), 200)
 	}
 }
 
-func TestOtherSitesChangeNothing(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+func TestCrossOriginChangesAreRefused(t *testing.T) {
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	e := newEndpoint(t, f, anyone())
 	for _, headers := range [][]string{
 		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"},
@@ -319,8 +319,8 @@ func TestOtherSitesChangeNothing(t *testing.T) {
 	as[wire.State](e.form("PUT", "/", "spec=all", "Origin", "https://ops.example"), 200)
 }
 
-func TestTypoIsRefusedWithOffsetAndSuggestion(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job"))), anyone())
+func TestUnknownNameIsRefusedWithOffsetAndSuggestion(t *testing.T) {
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), anyone())
 	before := e.State().Generation
 	for _, r := range []response{
 		e.form("PUT", "/", "spec=job%2C+rollouts,zzz"), e.json("PUT", "/", `{"spec": "job, rollouts,zzz"}`),
@@ -339,7 +339,7 @@ func TestTypoIsRefusedWithOffsetAndSuggestion(t *testing.T) {
 }
 
 func TestBadRequestsAreRefusedAndChangeNothing(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job")), control.MaxTTL(time.Hour)), anyone())
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job")), control.MaxTTL(time.Hour)), anyone())
 	before := e.State().Generation
 	for _, c := range []struct {
 		response
@@ -413,7 +413,7 @@ func TestBodyOfExactlyTheLimitIsRead(t *testing.T) {
 	e.json("PUT", "/", body+strings.Repeat(" ", 64<<10-len(body)+1)).refused(413, wire.CodeTooLarge)
 }
 
-func TestContentTypeMayBeSpeltAnyWay(t *testing.T) {
+func TestContentTypeInAnyCaseWithAnyParametersIsRead(t *testing.T) {
 	e := newEndpoint(t, newFixture(t), anyone())
 	for _, contentType := range []string{"application/json", "Application/JSON; charset=utf-8", "application/json;charset", " application/json ;; x=\"", "APPLICATION/json;charset=latin1"} {
 		as[wire.State](e.do("PUT", "/", `{"spec": "job"}`, "Content-Type", contentType), 200)
@@ -421,7 +421,7 @@ func TestContentTypeMayBeSpeltAnyWay(t *testing.T) {
 	as[wire.State](e.do("PUT", "/", `spec=job`, "Content-Type", "application/X-WWW-form-urlencoded; charset=UTF-8"), 200)
 }
 
-func TestMethodsThatAPathDoesNotTake(t *testing.T) {
+func TestOtherMethodsAreRefusedWithAllow(t *testing.T) {
 	e := newEndpoint(t, newFixture(t), anyone())
 	for path, allow := range map[string]string{
 		"/": "GET, HEAD, PUT, DELETE", "/leases": "POST", "/leases/x": "PATCH, DELETE", "/page/page.css": "GET, HEAD",
@@ -455,7 +455,7 @@ func TestETagIsTheGeneration(t *testing.T) {
 	for _, header := range []string{`"x"`, tag[1:], "", strings.ToUpper(tag)} {
 		require.Equal(t, 200, e.do("GET", "/", "", "If-None-Match", header).status, header)
 	}
-	// Whatever changes what there is to see changes the tag.
+	// Every change of the state changes the tag.
 	for _, change := range []func(){
 		func() { e.form("PUT", "/", "spec=") },
 		func() { e.form("POST", "/leases", "spec=job&ttl=1h&owner=me") },
@@ -469,14 +469,14 @@ func TestETagIsTheGeneration(t *testing.T) {
 		require.NotEqual(t, tag, r.header.Get("ETag"))
 		tag = r.header.Get("ETag")
 	}
-	require.NotEqual(t, newFixture(t).State().Generation, newFixture(t).State().Generation, "another process's")
+	require.NotEqual(t, newFixture(t).State().Generation, newFixture(t).State().Generation, "each controller has its own")
 }
 
-func TestIfMatchGuardsEveryWrite(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+func TestStaleIfMatchRefusesEveryChange(t *testing.T) {
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	e := newEndpoint(t, f, anyone())
 	tag := e.do("GET", "/", "").header.Get("ETag")
-	l := f.lease(t, "me", "step", time.Hour) // somebody else's change
+	l := f.lease(t, "me", "step", time.Hour) // changes the tag
 	before := f.State().Generation
 	for _, stale := range []string{tag, `"x"`, "", tag[1 : len(tag)-1], `W/"` + before + `"`} {
 		for _, r := range []response{
@@ -496,7 +496,7 @@ func TestIfMatchGuardsEveryWrite(t *testing.T) {
 	as[wire.State](e.do("DELETE", "/", "", "If-Match", "*"), 200)
 }
 
-func TestOnlyOneOfManyWritersThatSawTheSameStateWins(t *testing.T) {
+func TestOneOfConcurrentIfMatchChangesSucceeds(t *testing.T) {
 	e := newEndpoint(t, newFixture(t), anyone())
 	tag := e.do("GET", "/", "").header.Get("ETag")
 	var writers sync.WaitGroup
@@ -516,8 +516,8 @@ func TestOnlyOneOfManyWritersThatSawTheSameStateWins(t *testing.T) {
 	require.Equal(t, 1, won)
 }
 
-func TestReadsChangeNothingWhateverTheyCarry(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job"))), anyone())
+func TestReadsChangeNothing(t *testing.T) {
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), anyone())
 	before := e.State().Generation
 	for _, method := range []string{"GET", "HEAD"} {
 		for _, path := range []string{"/", "/?spec=all", "/?_method=PUT&spec=all"} {
@@ -531,7 +531,7 @@ func TestReadsChangeNothingWhateverTheyCarry(t *testing.T) {
 	e.form("PUT", "/?spec=all", "").refused(400, wire.CodeMissingField)
 }
 
-func TestBrowserGetsAPageAndAnyoneElseJSON(t *testing.T) {
+func TestAcceptDecidesBetweenPageAndJSON(t *testing.T) {
 	f := newFixture(t)
 	e := newEndpoint(t, f, anyone())
 	const html, jsn = "text/html; charset=utf-8", "application/json"
@@ -548,7 +548,7 @@ func TestBrowserGetsAPageAndAnyoneElseJSON(t *testing.T) {
 	}
 }
 
-func TestPageIsSafeFromWhatPeopleCallThemselves(t *testing.T) {
+func TestPageEscapesOwnersAndReasonsUnderAStrictPolicy(t *testing.T) {
 	f := newFixture(t)
 	const hostile = `<script>alert(1)</script>"'&`
 	_, err := f.Lease(control.LeaseRequest{Owner: hostile, Spec: "late", Why: hostile, TTL: time.Hour, AllowPending: true})
@@ -557,7 +557,7 @@ func TestPageIsSafeFromWhatPeopleCallThemselves(t *testing.T) {
 	e := newEndpoint(t, f, anyone())
 	r := e.do("GET", "/", "", "Accept", "text/html")
 	require.NotContains(t, r.body, "<script>alert")
-	require.Contains(t, r.body, "alert(1)", "shown, and escaped")
+	require.Contains(t, r.body, "alert(1)", "escaped")
 	for _, r := range []response{r, e.do("GET", "/", ""), e.do("GET", "/nope", ""), e.do("BREW", "/", ""), e.do("GET", "/page/page.css", ""), e.form("PUT", "/", "spec=job")} {
 		policy := r.header.Get("Content-Security-Policy")
 		for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"} {
@@ -589,7 +589,7 @@ func TestHandlerMountsAnywhere(t *testing.T) {
 
 	r := e.do("GET", "/debug/spans?x=y", "", "Accept", "text/html")
 	require.Equal(t, 307, r.status)
-	require.Equal(t, "./spans/", r.header.Get("Location"), "or the page's links lead astray")
+	require.Equal(t, "./spans/", r.header.Get("Location"), "relative to the slash, where the links of the page start")
 
 	bare := httptest.NewServer(control.Handler(f.Controller))
 	t.Cleanup(bare.Close)
@@ -597,7 +597,7 @@ func TestHandlerMountsAnywhere(t *testing.T) {
 	require.Equal(t, 200, e.do("GET", "", "", "Accept", "text/html").status)
 }
 
-func TestFullAndClosedControllersSaySo(t *testing.T) {
+func TestFullAndClosedControllersRefuseChanges(t *testing.T) {
 	f := newFixture(t, control.MaxLeases(1))
 	e := newEndpoint(t, f, anyone())
 	as[wire.Lease](e.form("POST", "/leases", "spec=job&ttl=1h&owner=me"), 201)
@@ -610,7 +610,7 @@ func TestFullAndClosedControllersSaySo(t *testing.T) {
 }
 
 // TestStateOfAWholeJobCanBeSentBack has as many groups as the libraries of a training job, all
-// of them on in every change that is shown, and some leases.
+// on in every change of the state, and 30 leases.
 func TestStateOfAWholeJobCanBeSentBack(t *testing.T) {
 	f := newFixture(t)
 	var groups []spangate.Group
@@ -629,7 +629,7 @@ func TestStateOfAWholeJobCanBeSentBack(t *testing.T) {
 	t.Logf("%d bytes", len(state.body))
 }
 
-func TestStateOfManyNamesStaysInProportion(t *testing.T) {
+func TestStateOfThousandsOfGroupsIsAnswered(t *testing.T) {
 	f := newFixture(t)
 	for i := range 20 {
 		var groups []spangate.Group

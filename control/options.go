@@ -4,6 +4,7 @@ package control
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"reflect"
 	"time"
@@ -24,7 +25,7 @@ const (
 type Option func(*options)
 
 type options struct {
-	start         Baseline
+	startup       Baseline
 	deny, ceiling string
 	maxLeases     int
 	maxTTL        time.Duration
@@ -45,7 +46,7 @@ func newOptions(opts []Option) (options, error) {
 		}
 	}
 	fail := func(format string, args ...any) (options, error) {
-		return options{}, &Error{Op: "new", Err: because(ErrOption, format, args...)}
+		return options{}, &Error{Op: "new", Err: fmt.Errorf("bad option: "+format, args...)}
 	}
 	switch {
 	case o.maxLeases < 1:
@@ -56,14 +57,14 @@ func newOptions(opts []Option) (options, error) {
 	if v := reflect.ValueOf(o.meters); v.Kind() == reflect.Pointer && v.IsNil() {
 		return fail("Metrics of a nil %T; leave the option out", o.meters)
 	}
-	o.start = configured(o.start)
-	return o, cmp.Or(checkNames(o.start.Who, o.start.Why), checkText(o.start.Spec), checkText(o.deny), checkText(o.ceiling))
+	o.startup = configured(o.startup)
+	return o, cmp.Or(checkNames(o.startup.Who, o.startup.Why), checkText(o.startup.Spec), checkText(o.deny), checkText(o.ceiling))
 }
 
-// Start makes b the baseline to begin with, and the one that [Controller.ResetBaseline] goes
-// back to. It is configuration: names that are not registered are kept until they are. Without
-// it nothing is on to begin with.
-func Start(b Baseline) Option { return func(o *options) { o.start = b } }
+// StartupBaseline makes b the baseline to begin with, and the one that
+// [Controller.ResetBaseline] goes back to. It is configuration: names that are not registered are
+// kept until they are. Without it nothing is on to begin with.
+func StartupBaseline(b Baseline) Option { return func(o *options) { o.startup = b } }
 
 // Deny keeps off what spec selects, whatever the baseline and leases select. Names that are not
 // registered yet are kept, and their groups stay off when they are registered.
@@ -81,18 +82,16 @@ func MaxLeases(n int) Option { return func(o *options) { o.maxLeases = n } }
 func MaxTTL(d time.Duration) Option { return func(o *options) { o.maxTTL = d } }
 
 // Logger makes the controller log to l. Without it, and if l is nil, it logs to [slog.Default]
-// as it is when the record is logged. The goroutine of the change log calls the handler; the
-// time of a record is that of the change.
+// as it is when the record is logged. The time of a record is that of the change.
 func Logger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
 // OnChange calls fn after every change, in the order of the changes and one call at a time,
-// from the goroutine of the change log: fn may call the controller, and delays no change. A
-// nil fn has no effect.
+// from the goroutine of the change log: fn may call the controller. A nil fn has no effect.
 //
 // The first call comes after [New] has returned: at the first change that is made with the
-// controller, or a tenth of a second after New if there is none. While fn is slow, up to 4096
-// records wait for it; fn is not called for more. A panic in fn is logged. Calls that have begun
-// or wait when [Controller.Close] is called are still made.
+// controller, or a tenth of a second after New. fn is not called for records of the change log
+// that are dropped. Calls that have begun or wait when [Controller.Close] is called are still
+// made.
 func OnChange(fn func(Change)) Option {
 	return func(o *options) {
 		if fn != nil {
@@ -102,13 +101,13 @@ func OnChange(fn func(Change)) Option {
 }
 
 // Roots lets [Controller.State] and the endpoint show the groups that begin traces and are off,
-// so that spans of other groups have no span above them. The function of returns the groups of
-// a gate that begin traces; pass [otelgate.TracerProvider.Roots] of the program's provider:
+// so that spans of other groups have no span above them. of returns the groups of a gate that
+// begin traces; pass [otelgate.TracerProvider.Roots] of the program's provider:
 //
 //	control.New(r, control.Roots(provider.Roots))
 //
-// Every read of the state calls of, with the gate of each namespace, from any goroutine; it must
-// return soon. A nil of has no effect.
+// Every read of the state calls of, with the gate of each namespace, from any goroutine. A nil of
+// has no effect.
 //
 // [otelgate.TracerProvider.Roots]: https://pkg.go.dev/github.com/spangate/spangate/otelgate#TracerProvider.Roots
 func Roots(of func(gate *spangate.Gate) spangate.Mask) Option {
@@ -122,7 +121,7 @@ func Roots(of func(gate *spangate.Gate) spangate.Mask) Option {
 //	spangate.changes           counter   changes; attribute spangate.change.kind
 //	spangate.changes.dropped   counter   records of the change log that were dropped
 //
-// A nil p has no effect; one that holds a nil pointer is [ErrOption].
+// A nil p has no effect; one that holds a nil pointer is an error of [New].
 func Metrics(p metric.MeterProvider) Option { return func(o *options) { o.meters = p } }
 
 // nonBlank returns s, or "" if it is nothing but space.

@@ -15,9 +15,7 @@ const maxQueued = 4096
 // goroutine of its own. The goroutine exists only while there is a function to call, so a queue
 // has no Close. Its methods may be called from any goroutine, and by a queued function.
 type queue struct {
-	// report is queued in place of n functions that were dropped.
-	report func(n int)
-
+	report  func(n int)  // queued in place of n functions that were dropped
 	dropped atomic.Int64 // all functions that were dropped
 
 	mu      sync.Mutex
@@ -58,17 +56,15 @@ func (q *queue) wait(d time.Duration) bool {
 	if idle == nil {
 		return true
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-idle:
 		return true
-	case <-timer.C:
+	case <-time.After(d):
 		return false
 	}
 }
 
-// start starts the goroutine if there is a function to call and no goroutine. mu is held.
+// start starts the goroutine if it is needed. mu is held.
 func (q *queue) start() {
 	if !q.held && q.idle == nil && len(q.waiting) > 0 {
 		q.idle = make(chan struct{})
@@ -109,8 +105,7 @@ func (q *queue) next() func() {
 	return fn
 }
 
-// reportMissed queues a report of what was dropped since the last one, if anything. mu is
-// held.
+// reportMissed queues a report of what was dropped since the last one. mu is held.
 func (q *queue) reportMissed() {
 	if n := q.missed; n > 0 {
 		q.missed = 0

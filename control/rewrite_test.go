@@ -9,18 +9,17 @@ import (
 	"strings"
 )
 
-// rewriterEnv names the file that this program rewrites, when it runs as another process of a
-// test.
+// rewriterEnv names the file that the test program rewrites, in a process that a test starts.
 const rewriterEnv = "SPANGATE_TEST_REWRITE"
 
-// The specs that the other process writes. The beginning of one of them, or one joined of
-// two, selects something else.
+// rewritten are the specs that the other process writes. No beginning of one, and no two joined,
+// select what one of them selects.
 var rewritten = []string{"job,server,sandbox", "step,verify,agent,model_call", "optimizer,\nrollout,\n http_client", "evaluate"}
 
-// rewrites is how often it does, ending with the last spec.
+// rewrites is how often it writes. The last spec is written last.
 const rewrites = 10_000
 
-// rewrite rewrites the file in every way there is, as fast as it can.
+// rewrite rewrites the file in each of five ways, as fast as it can.
 func rewrite(path string) {
 	for i := range rewrites {
 		spec := rewritten[(i+1)*7%len(rewritten)]
@@ -33,7 +32,7 @@ func rewrite(path string) {
 			err = writePieces(path, spec+"\n")
 		case 1:
 			err = os.WriteFile(path, []byte(spec+"\r\n"), 0o644)
-		case 2: // piece by piece, and in the end not whole by itself
+		case 2: // piece by piece, without a line end
 			err = writePieces(path, spec)
 		case 3:
 			if err = os.Remove(path); err == nil {
@@ -59,8 +58,8 @@ func writePieces(path, text string) error {
 	}
 	defer f.Close()
 	for len(text) > 0 {
-		// After a comma, so that a piece never counts, however long this process is kept
-		// from going on.
+		// A piece ends in a comma, so it never takes effect, however long this process is
+		// suspended.
 		n := strings.IndexByte(text, ',') + 1
 		if n == 0 {
 			n = len(text)

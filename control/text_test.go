@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,10 +18,10 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// TestTextThatCantBeANameIsRefusedWhereverASpecIsRead gives bad text to everything that takes
-// a spec and keeps pending names. Nothing changes.
-func TestTextThatCantBeANameIsRefusedWhereverASpecIsRead(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+// TestTextThatCantBeANameIsRefusedEverywhere gives bad text to every function that takes a spec with
+// pending names. Nothing changes.
+func TestTextThatCantBeANameIsRefusedEverywhere(t *testing.T) {
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	flagged := baseline("job")
 	makes := func(opt control.Option) error {
 		c, err := control.New(registry.New(), opt)
@@ -30,9 +31,9 @@ func TestTextThatCantBeANameIsRefusedWhereverASpecIsRead(t *testing.T) {
 		return err
 	}
 	places := map[string]func(spec string) error{
-		"Start": func(s string) error { return makes(control.Start(baseline(s))) },
+		"Start": func(s string) error { return makes(control.StartupBaseline(baseline(s))) },
 		"Start of Config": func(s string) error {
-			return makes(control.Start(control.Config{Enabled: true, SpanGroups: s}.Baseline()))
+			return makes(control.StartupBaseline(control.Config{Enabled: true, SpanGroups: s}.Baseline()))
 		},
 		"Deny":      func(s string) error { return makes(control.Deny(s)) },
 		"Ceiling":   func(s string) error { return makes(control.Ceiling(s)) },
@@ -56,7 +57,7 @@ func TestTextThatCantBeANameIsRefusedWhereverASpecIsRead(t *testing.T) {
 		"FromLookup": func(s string) error {
 			b, err := control.FromLookup(lookup(map[string]string{control.EnvGymEnabled: "1", control.EnvGymSpanGroups: s}))
 			if err != nil {
-				require.ErrorIs(t, err, control.ErrEnvironment)
+				requireEnvironmentError(t, err)
 				require.Empty(t, b.Spec)
 			}
 			return err
@@ -88,7 +89,7 @@ func TestTextThatCantBeANameIsRefusedWhereverASpecIsRead(t *testing.T) {
 		require.NoError(t, set(longest), place)
 	}
 	for place, set := range places {
-		require.NoError(t, set("default,late_4.x"), "%s: a name that may yet come", place)
+		require.NoError(t, set("default,late_4.x"), "%s: a name that may be registered later", place)
 	}
 }
 
@@ -107,8 +108,77 @@ func TestEndpointNamesTheFieldOfTextThatCantBeAName(t *testing.T) {
 	require.Contains(t, refused.Message, "a comma is missing")
 }
 
-// TestPersonsBadTextIsAnUnknownName pins the strict reading, which needs no rule for text.
-func TestPersonsBadTextIsAnUnknownName(t *testing.T) {
+// TestStrictReadingReportsBadTextAsUnknownName pins the strict reading, which needs no rule for text.
+func TestStrictReadingReportsBadTextAsUnknownName(t *testing.T) {
 	f := newFixture(t)
 	require.ErrorIs(t, f.SetBaseline(baseline(`"job"`)), spangate.ErrUnknownName)
+}
+
+// names are accepted or not as an owner, as a who and, but for those that are only invisible,
+// as a reason.
+var names = []struct {
+	name    string
+	visible bool // as an owner or who
+	line    bool // also as a reason
+}{
+	{"me", true, true},
+	{"Zoë, 山田 (team-7) <z@example.com>", true, true},
+	{"\u05e2\u05d1\u05e8\u05d9\u05ea", true, true},                                     // letters from right to left
+	{"\u0646\u0627\u0645\u0647\u200c\u0627\u06cc", true, true},                         // a joiner that Persian needs
+	{"\U0001f469\u200d\U0001f52c", true, true},                                         // and one of an emoji
+	{strings.Repeat("o", control.MaxOwnerLen), true, true},                             // the longest
+	{"\u200b", false, true},                                                            // zero-width space
+	{"\u2060\ufeff\u00ad", false, true},                                                // word joiner, BOM, soft hyphen
+	{" \u200d\u3000\u00a0", false, true},                                               // space and a joiner
+	{"\u2800", false, true},                                                            // Braille without dots
+	{"\u3164\u115f\uffa0", false, true},                                                // fillers of Hangul
+	{"\ufe0f\U000e0100\u180b", false, true},                                            // variation selectors
+	{"\U000e0041", false, true},                                                        // a tag character
+	{"\u034f", false, true},                                                            // grapheme joiner
+	{"\u202e", false, false}, {"\u2066\u2069", false, false}, {"\u200e", false, false}, // only direction
+	{"me\u202eroot", false, false}, {"me\u2067", false, false}, {"\u061cme", false, false}, {"m\u200fe", false, false},
+	{"a\nb", false, false}, {"a\rb", false, false}, {"a\x00b", false, false}, {"a\x1b[2J", false, false}, {"a\u0085b", false, false}, {"\x7f", false, false},
+	{"a\u2028b", false, false}, {"a\u2029b", false, false},
+	{"\xff", false, false}, {"a\xc3", false, false},
+}
+
+func TestNamesMustBeOneVisibleLine(t *testing.T) {
+	f := newFixture(t)
+	for _, c := range names {
+		before := f.State().Generation
+		_, err := f.Lease(control.LeaseRequest{Owner: c.name, Spec: "job", TTL: time.Hour})
+		for what, err := range map[string]error{
+			"owner":    err,
+			"baseline": f.SetBaseline(control.Baseline{Spec: "job", Who: c.name}),
+			"startup":  f.Configure(control.Baseline{Spec: "job", Who: c.name}),
+			"reset":    f.ResetBaseline(c.name, ""),
+			"limits":   f.SetLimits(control.Limits{Who: c.name}),
+		} {
+			if c.visible {
+				require.NoError(t, err, "%s %+q", what, c.name)
+			} else {
+				require.ErrorIs(t, err, control.ErrOwner, "%s %+q", what, c.name)
+			}
+		}
+		require.Equal(t, c.visible, f.State().Generation != before, "%+q", c.name)
+		err = f.SetBaseline(control.Baseline{Spec: "job", Why: c.name})
+		if c.line {
+			require.NoError(t, err, "%+q", c.name)
+		} else {
+			require.ErrorIs(t, err, control.ErrWhy, "%+q", c.name)
+		}
+	}
+}
+
+// TestControlAndDirectionCharactersAreRefusedInNames enumerates the characters that could hide or
+// reorder the text of a log.
+func TestControlAndDirectionCharactersAreRefusedInNames(t *testing.T) {
+	f := newFixture(t)
+	for _, table := range []*unicode.RangeTable{unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control} {
+		for r := range unicode.MaxRune {
+			if unicode.Is(table, r) {
+				require.ErrorIs(t, f.ResetBaseline("a"+string(r)+"b", ""), control.ErrOwner, "%U", r)
+			}
+		}
+	}
 }

@@ -40,13 +40,13 @@ func newWatched(t *testing.T, text string, opts ...control.WatchOption) *watched
 	return watch(t, path, opts...)
 }
 
-// watch watches path, over the baseline step. Unless opts say otherwise the file is looked at
-// by WatchFile and by Reload only, so that no test depends on how fast the machine is.
+// watch watches path, over the baseline step. Without opts only WatchFile and Reload read the
+// file, so that no test depends on how fast the machine is.
 func watch(t *testing.T, path string, opts ...control.WatchOption) *watched {
 	t.Helper()
 	w := &watched{path: path, log: new(lockedBuffer)}
 	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	w.fixture = newFixture(t, control.Start(baseline("step")), control.Logger(logger))
+	w.fixture = newFixture(t, control.StartupBaseline(baseline("step")), control.Logger(logger))
 	var err error
 	w.FileWatch, err = w.WatchFile(path, append([]control.WatchOption{control.Interval(time.Hour)}, opts...)...)
 	require.NoError(t, err)
@@ -73,20 +73,20 @@ func (w *watched) replace(t *testing.T, text string) {
 	require.NoError(t, os.Rename(next, w.path))
 }
 
-// counts looks at the file once, after which it must be in force.
-func (w *watched) counts(t *testing.T, on string) {
+// loads reads the file once and requires the groups that are on.
+func (w *watched) loads(t *testing.T, on string) {
 	t.Helper()
 	require.NoError(t, w.Reload())
 	require.Equal(t, on, w.on())
 }
 
-// refused looks at the file once, after which nothing must have changed.
+// refused reads the file once and requires the error, and that nothing has changed.
 func (w *watched) refused(t *testing.T, problem string) {
 	t.Helper()
 	before := w.State()
 	err := w.Reload()
-	require.ErrorIs(t, err, control.ErrFile)
 	require.ErrorContains(t, err, problem)
+	require.NotErrorIs(t, err, control.ErrClosed)
 	var e *control.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, "watch", e.Op)
@@ -94,7 +94,7 @@ func (w *watched) refused(t *testing.T, problem string) {
 	require.Equal(t, before.Generation, w.State().Generation)
 }
 
-// becomes waits for the gate and, which may come a moment later, the state to show it.
+// becomes waits until the gate and the state, which may change a moment later, have these groups.
 func (w *watched) becomes(t *testing.T, on string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -102,7 +102,7 @@ func (w *watched) becomes(t *testing.T, on string) {
 	}, time.Minute, time.Millisecond, "it is %s", w.on())
 }
 
-// reports waits for n warnings, of which the last has this text.
+// reports waits for n warnings and requires that the last has this text.
 func (w *watched) reports(t *testing.T, n int, text string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return w.log.lines() >= n }, time.Minute, time.Millisecond)
@@ -131,37 +131,37 @@ func (l *lockedBuffer) String() string {
 
 func (l *lockedBuffer) lines() int { return strings.Count(l.String(), "\n") }
 
-func TestFileThatEndsInALineEndCountsBeforeWatchFileReturns(t *testing.T) {
+func TestFileEndingInALineEndTakesEffectBeforeWatchFileReturns(t *testing.T) {
 	for _, text := range []string{"job,sandbox\n", "\ufeff job ,\r\n SANDBOX\r\n", "job,\nsandbox\n\n", "job,,sandbox \x1c\n"} {
 		w := newWatched(t, text)
 		require.Equal(t, "job,sandbox", w.on(), "%q", text)
 		s := w.State()
-		require.Equal(t, "file", s.Who)
-		require.Equal(t, w.path, s.Why)
+		require.Equal(t, "file", s.Baseline.Who)
+		require.Equal(t, w.path, s.Baseline.Why)
 		require.Equal(t, s.Baseline, s.Startup)
 		require.Empty(t, w.log.String())
 	}
 }
 
-func TestFileWithoutALineEndCountsAtTheSecondLookThatFindsTheSame(t *testing.T) {
+func TestFileWithoutALineEndTakesEffectAtTheSecondEqualRead(t *testing.T) {
 	for _, text := range []string{"job,sandbox", "\ufeffjob,\r\nsandbox", "job,sandbox\u2028", "job,sandbox\r"} {
 		w := newWatched(t, text)
 		require.Equal(t, "step", w.on(), "%q", text)
-		w.counts(t, "job,sandbox")
+		w.loads(t, "job,sandbox")
 		w.write(t, "verify")
-		w.counts(t, "job,sandbox")
+		w.loads(t, "job,sandbox")
 		w.write(t, "agent")
-		w.counts(t, "job,sandbox")
-		w.counts(t, "agent")
+		w.loads(t, "job,sandbox")
+		w.loads(t, "agent")
 		w.write(t, "rollout")
-		w.counts(t, "agent")
+		w.loads(t, "agent")
 		w.write(t, "rollout\n")
-		w.counts(t, "rollout")
+		w.loads(t, "rollout")
 		require.Empty(t, w.log.String())
 	}
 }
 
-func TestFileIsLookedAtEveryInterval(t *testing.T) {
+func TestFileIsReadEveryInterval(t *testing.T) {
 	require.Equal(t, time.Second, control.DefaultInterval)
 	w := newWatched(t, "job\n", control.Interval(time.Millisecond), nil)
 	w.replace(t, "sandbox\n")
@@ -175,7 +175,7 @@ func TestFileIsLookedAtEveryInterval(t *testing.T) {
 	w.reports(t, 1, "no such file")
 }
 
-func TestFileWithoutOptionsIsLookedAt(t *testing.T) {
+func TestFileIsReadWithoutOptions(t *testing.T) {
 	f := newFixture(t)
 	path := filepath.Join(t.TempDir(), "spans")
 	write(t, path, "job\n")
@@ -185,24 +185,24 @@ func TestFileWithoutOptionsIsLookedAt(t *testing.T) {
 	require.Eventually(t, func() bool { return f.on() == "sandbox" }, time.Minute, 10*time.Millisecond)
 }
 
-func TestFileThatChangesCounts(t *testing.T) {
+func TestChangedFileTakesEffect(t *testing.T) {
 	w := newWatched(t, "job\n")
 	w.write(t, "sandbox\n")
-	w.counts(t, "sandbox")
+	w.loads(t, "sandbox")
 	w.replace(t, "agent\n")
-	w.counts(t, "agent")
+	w.loads(t, "agent")
 	w.write(t, "rollout\n") // in the new file
-	w.counts(t, "rollout")
+	w.loads(t, "rollout")
 	require.NoError(t, os.Remove(w.path))
 	w.write(t, "job,late\n")
-	w.counts(t, "job")
+	w.loads(t, "job")
 	require.Equal(t, []string{"late"}, w.State().Pending)
 	w.write(t, "-all\n")
-	w.counts(t, "")
+	w.loads(t, "")
 }
 
-// TestFileOfTheSameSizeAndTimeCounts has two versions that differ in nothing but their content.
-func TestFileOfTheSameSizeAndTimeCounts(t *testing.T) {
+// TestChangeThatKeepsSizeAndTimeTakesEffect changes nothing but the content.
+func TestChangeThatKeepsSizeAndTimeTakesEffect(t *testing.T) {
 	w := newWatched(t, "agent\n")
 	before, err := os.Stat(w.path)
 	require.NoError(t, err)
@@ -212,13 +212,13 @@ func TestFileOfTheSameSizeAndTimeCounts(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, os.SameFile(before, after))
 	require.Equal(t, before.Size(), after.Size())
-	w.counts(t, "job")
+	w.loads(t, "job")
 }
 
 // TestFileIsFoundByItsPath changes what is at the path in every way that file events, or a
 // file that is kept open, would miss.
 func TestFileIsFoundByItsPath(t *testing.T) {
-	// Each returns the path, whose file says job, and makes it say something else.
+	// Each returns the path of a file that holds job, and a function that changes what is there.
 	type place func(t *testing.T, dir string) (path string, change func(text string))
 	in := func(dir string, names ...string) string {
 		path := filepath.Join(append([]string{dir}, names...)...)
@@ -323,10 +323,10 @@ func TestFileIsFoundByItsPath(t *testing.T) {
 			require.Equal(t, "job", w.on())
 			for range 3 {
 				change("sandbox\n")
-				w.counts(t, "sandbox")
-				change("verify") // by its size and age not to be told from the next
-				w.counts(t, "sandbox")
-				w.counts(t, "verify")
+				w.loads(t, "sandbox")
+				change("verify") // of the size and age of the next
+				w.loads(t, "sandbox")
+				w.loads(t, "verify")
 			}
 			require.Empty(t, w.log.String())
 		})
@@ -359,13 +359,13 @@ func TestBadFileKeepsTheLastGoodSetAndIsReportedOnce(t *testing.T) {
 		w := newWatched(t, "job\n")
 		w.write(t, text)
 		w.refused(t, problem)
-		require.Empty(t, w.log.String(), "one look may have been unlucky")
+		require.Empty(t, w.log.String(), "the first time")
 		w.refused(t, problem)
 		w.reports(t, 1, "stays in force")
 		w.refused(t, problem)
 		require.Equal(t, "job", w.on(), "%q", text)
 		w.write(t, "sandbox\n")
-		w.counts(t, "sandbox")
+		w.loads(t, "sandbox")
 		w.write(t, text) // after it was good
 		w.refused(t, problem)
 		w.refused(t, problem)
@@ -374,7 +374,7 @@ func TestBadFileKeepsTheLastGoodSetAndIsReportedOnce(t *testing.T) {
 	}
 }
 
-func TestTextOfAFileThatCantBeANameIsABadSpec(t *testing.T) {
+func TestFileWithTextThatCantBeANameIsErrSpec(t *testing.T) {
 	w := newWatched(t, "job\n")
 	w.write(t, "'job'\n")
 	require.ErrorIs(t, w.Reload(), control.ErrSpec)
@@ -382,21 +382,21 @@ func TestTextOfAFileThatCantBeANameIsABadSpec(t *testing.T) {
 	require.NotErrorIs(t, w.Reload(), control.ErrSpec)
 }
 
-func TestLongestFileCounts(t *testing.T) {
+func TestLongestFileTakesEffect(t *testing.T) {
 	longest := strings.Repeat("late,", spangate.MaxSpecLen/5) + "x" // and not a byte more
 	require.Len(t, longest, spangate.MaxSpecLen)
 	space := strings.Repeat("\n", 1<<10)
 	w := newWatched(t, longest+space)
-	require.Equal(t, longest, w.State().Spec)
+	require.Equal(t, longest, w.State().Baseline.Spec)
 	w.write(t, longest+"y\n")
 	w.refused(t, "its spec has 65537 bytes; at most 65536 are read")
 	w.write(t, longest+space+"\n")
 	w.refused(t, "it has more than 66560 bytes")
 	w.write(t, space+longest)
-	w.counts(t, "")
+	w.loads(t, "")
 }
 
-func TestFileThatIsNoFileKeepsTheLastGoodSet(t *testing.T) {
+func TestUnreadableFileKeepsTheLastGoodSet(t *testing.T) {
 	w := newWatched(t, "job\n")
 	for i, c := range []struct {
 		problem string
@@ -418,10 +418,10 @@ func TestFileThatIsNoFileKeepsTheLastGoodSet(t *testing.T) {
 	require.NoError(t, os.Remove(w.path))
 	require.ErrorIs(t, w.Reload(), fs.ErrNotExist)
 	w.write(t, "sandbox\n")
-	w.counts(t, "sandbox")
+	w.loads(t, "sandbox")
 }
 
-func TestWatchFileOfAFileThatDoesNotCountIsNoErrorAndIsReported(t *testing.T) {
+func TestWatchFileReportsABadFileAndReturnsNoError(t *testing.T) {
 	dir := t.TempDir()
 	blank := filepath.Join(dir, "blank")
 	write(t, blank, "\n")
@@ -442,10 +442,10 @@ func TestWatchFileOfAFileThatDoesNotCountIsNoErrorAndIsReported(t *testing.T) {
 	w := watch(t, filepath.Join(dir, "c", "spans"))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "c"), 0o755))
 	w.write(t, "sandbox\n")
-	w.counts(t, "sandbox")
+	w.loads(t, "sandbox")
 }
 
-func TestWatchFileRefusesWhatItCantWatch(t *testing.T) {
+func TestWatchFileRefusesBadArguments(t *testing.T) {
 	f := newFixture(t)
 	path := filepath.Join(t.TempDir(), "spans")
 	var none *control.Controller
@@ -458,36 +458,37 @@ func TestWatchFileRefusesWhatItCantWatch(t *testing.T) {
 		reason error
 		text   string
 	}{
-		{f.Controller, "", nil, control.ErrOption, "the path is empty"},
-		{f.Controller, path, []control.WatchOption{control.Interval(0)}, control.ErrOption, "Interval(0s); more than 0"},
-		{f.Controller, path, []control.WatchOption{control.Interval(-time.Second)}, control.ErrOption, "Interval(-1s)"},
-		{none, path, nil, control.ErrNilController, "make one with control.New"},
-		{new(control.Controller), path, nil, control.ErrNilController, "make one with control.New"},
+		{f.Controller, "", nil, nil, "the path is empty"},
+		{f.Controller, path, []control.WatchOption{control.Interval(0)}, nil, "Interval(0s); more than 0"},
+		{f.Controller, path, []control.WatchOption{control.Interval(-time.Second)}, nil, "Interval(-1s)"},
+		{none, path, nil, control.ErrClosed, "make one with control.New"},
+		{new(control.Controller), path, nil, control.ErrClosed, "make one with control.New"},
 		{closed.Controller, path, nil, control.ErrClosed, "make another controller"},
 	} {
 		w, err := c.c.WatchFile(c.path, c.opts...)
 		require.Nil(t, w)
-		require.ErrorIs(t, err, c.reason)
+		if c.reason != nil {
+			require.ErrorIs(t, err, c.reason)
+		}
 		require.ErrorContains(t, err, c.text)
 		require.ErrorContains(t, err, "spangate/control: watch")
 	}
 }
 
-func TestNoWatchDoesNothing(t *testing.T) {
+func TestNilAndZeroFileWatchAreClosed(t *testing.T) {
 	for _, w := range []*control.FileWatch{nil, new(control.FileWatch)} {
 		require.NoError(t, w.Close())
 		require.ErrorIs(t, w.Reload(), control.ErrClosed)
 	}
 }
 
-// TestHalfWrittenSpecNeverCounts has a look at what is there in the pause between the two
-// halves, wherever it is split.
-func TestHalfWrittenSpecNeverCounts(t *testing.T) {
+// TestHalfWrittenSpecNeverTakesEffect reads the file between two writes, for every split of the text.
+func TestHalfWrittenSpecNeverTakesEffect(t *testing.T) {
 	for _, text := range []string{"verify,\n sandbox,agent\n", "\ufeffverify,sandbox,agent\r\n", "verify,sandbox,agent"} {
 		w := newWatched(t, "job\n")
 		for i := range len(text) + 1 {
 			w.write(t, "job\n")
-			w.counts(t, "job")
+			w.loads(t, "job")
 			w.changes.take()
 
 			f, err := os.Create(w.path)
@@ -496,11 +497,11 @@ func TestHalfWrittenSpecNeverCounts(t *testing.T) {
 			require.NoError(t, err)
 			first := w.Reload()
 			if i < len(text) {
-				require.Equal(t, "job", w.on(), "%q counts", text[:i])
+				require.Equal(t, "job", w.on(), "%q takes effect", text[:i])
 			}
-			if cut := strings.TrimSpace(text[:i]); cut == "" || strings.HasSuffix(cut, ",") {
-				require.ErrorIs(t, first, control.ErrFile)
-				require.ErrorIs(t, w.Reload(), control.ErrFile, "%q must not count, however long it stays", text[:i])
+			if half := strings.TrimSpace(text[:i]); half == "" || strings.HasSuffix(half, ",") {
+				require.Error(t, first)
+				w.refused(t, "") // however long it stays
 			}
 			_, err = f.WriteString(text[i:])
 			require.NoError(t, err)
@@ -513,7 +514,7 @@ func TestHalfWrittenSpecNeverCounts(t *testing.T) {
 	}
 }
 
-func TestTenThousandRewritesByAnotherProcessShowNothingThatWasNotWritten(t *testing.T) {
+func TestRewritesByAnotherProcessShowOnlyWholeSpecs(t *testing.T) {
 	w := newWatched(t, rewritten[0]+"\n", control.Interval(time.Millisecond))
 	words := map[spangate.Mask]bool{}
 	for _, spec := range rewritten {
@@ -550,7 +551,7 @@ func TestTenThousandRewritesByAnotherProcessShowNothingThatWasNotWritten(t *test
 	}
 }
 
-func TestWhatAPersonAsksForStaysUntilTheFileSaysSomethingElse(t *testing.T) {
+func TestBaselineSetElsewhereStaysUntilTheFileChanges(t *testing.T) {
 	w := newWatched(t, "job\n")
 	require.NoError(t, w.SetBaseline(baseline("all")))
 	w.write(t, "job\r\n") // the same
@@ -559,15 +560,15 @@ func TestWhatAPersonAsksForStaysUntilTheFileSaysSomethingElse(t *testing.T) {
 	w.refused(t, "no such file")
 	w.write(t, "job\n")
 	require.NoError(t, w.Reload())
-	require.Equal(t, "all", w.State().Spec)
+	require.Equal(t, "all", w.State().Baseline.Spec)
 	require.NoError(t, w.ResetBaseline("me", ""))
 	require.Equal(t, "job", w.on())
 	require.NoError(t, w.SetBaseline(baseline("all")))
 	w.write(t, "sandbox\n")
-	w.counts(t, "sandbox")
+	w.loads(t, "sandbox")
 }
 
-func TestClosedWatchNoLongerCounts(t *testing.T) {
+func TestClosedWatchChangesNothing(t *testing.T) {
 	w := newWatched(t, "job\n", control.Interval(time.Millisecond))
 	require.NoError(t, w.Close())
 	require.NoError(t, w.Close())
@@ -651,7 +652,7 @@ func (h *blockedHandler) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn
 }
 
-func TestBlockedLoggerDoesNotKeepTheFileFromCounting(t *testing.T) {
+func TestBlockedLoggerDoesNotDelayTheFile(t *testing.T) {
 	h := &blockedHandler{slog.DiscardHandler, make(chan struct{}, 10), make(chan struct{})}
 	t.Cleanup(func() { close(h.leave) })
 	f := newFixture(t, control.Logger(slog.New(h)))
@@ -678,7 +679,7 @@ func TestBlockedLoggerDoesNotKeepTheFileFromCounting(t *testing.T) {
 func TestFileMayHaveAnyPath(t *testing.T) {
 	for _, name := range []string{"a\nb", "\xff", strings.Repeat("ü", 100), "spans, of \"mine\""} {
 		deep := t.TempDir()
-		for range 6 { // longer than a reason may be
+		for range 6 { // longer than MaxWhyLen
 			deep = filepath.Join(deep, strings.Repeat("d", 200))
 		}
 		for _, dir := range []string{t.TempDir(), deep} {
@@ -687,14 +688,14 @@ func TestFileMayHaveAnyPath(t *testing.T) {
 			write(t, path, "job\n")
 			w := watch(t, path)
 			require.Equal(t, "job", w.on())
-			require.NotEmpty(t, w.State().Why)
+			require.NotEmpty(t, w.State().Baseline.Why)
 			require.NoError(t, os.Remove(path))
 			require.Less(t, len(w.Reload().Error()), 1500)
 		}
 	}
 }
 
-func TestRelativePathIsOfTheCurrentDirectory(t *testing.T) {
+func TestRelativePathIsResolvedOnce(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	write(t, "spans", "job\n")
@@ -703,6 +704,6 @@ func TestRelativePathIsOfTheCurrentDirectory(t *testing.T) {
 	write(t, filepath.Join(dir, "spans"), "sandbox\n")
 	require.NoError(t, w.Reload())
 	require.Equal(t, "sandbox", w.on())
-	require.Equal(t, "file", w.State().Who)
-	require.Equal(t, filepath.Join(dir, "spans"), w.State().Why)
+	require.Equal(t, "file", w.State().Baseline.Who)
+	require.Equal(t, filepath.Join(dir, "spans"), w.State().Baseline.Why)
 }

@@ -13,38 +13,37 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// reports holds the records that a registry has to log, and remembers which it has logged. It
+// reports holds the records that a registry has to log, and remembers which it has queued. It
 // is guarded by the registry's mutex. The zero value is ready to use.
 type reports struct {
-	queue   []func(*slog.Logger) // in the order of the changes; at most maxQueued
-	dropped int                  // records that found the queue full, since that was last reported
-	logging bool                 // a goroutine is working through the queue
+	queue   []record // in the order of the changes; at most maxQueued
+	dropped int      // records that found the queue full, since that was last reported
+	logging bool     // a goroutine is logging a record
 
-	// What has been reported of the registered names, and of the intent. The latter is
-	// forgotten when the intent changes: a caller that asks for the same names again after
-	// other ones gets the same report again.
-	ofNames, ofIntent said
+	// What has been queued about the registered names, and about the intent. The latter is
+	// forgotten when the intent changes, so that the same names set again are reported again.
+	ofNames, ofIntent seen
 }
+
+// record logs one record.
+type record func(*slog.Logger)
 
 // maxQueued is how many records may wait for a logger that is slow or blocked.
 const maxQueued = 1024
 
-func (r *reports) newIntent() { r.ofIntent = said{} }
+func (r *reports) newIntent() { r.ofIntent = seen{} }
 
-// say queues a record unless one of the same message and key has been queued before. attrs is
-// called when the record is logged, with no lock held, so slow work belongs there.
-func (r *reports) say(before *said, message string, attrs func() []slog.Attr, key ...[]string) {
+// warn queues a record unless one of the same message and key is in before. attrs is called
+// when the record is logged, with no lock held, so slow work belongs there.
+func (r *reports) warn(before *seen, message string, attrs func() []slog.Attr, key ...[]string) {
 	if len(r.queue) >= maxQueued {
 		r.dropped++
-		return
+	} else if before.add(message, key) {
+		r.queue = append(r.queue, warning(message, attrs))
 	}
-	if !before.first(message, key) {
-		return
-	}
-	r.queue = append(r.queue, warning(message, attrs))
 }
 
-func warning(message string, attrs func() []slog.Attr) func(*slog.Logger) {
+func warning(message string, attrs func() []slog.Attr) record {
 	return func(logger *slog.Logger) {
 		if ctx := context.Background(); logger.Enabled(ctx, slog.LevelWarn) {
 			logger.LogAttrs(ctx, slog.LevelWarn, message, attrs()...)
@@ -52,27 +51,26 @@ func warning(message string, attrs func() []slog.Attr) func(*slog.Logger) {
 	}
 }
 
-// take removes the first record from the queue and returns it. If records were dropped, the
-// report of that comes first.
-func (r *reports) take() (next func(*slog.Logger), ok bool) {
+// take removes the first record from the queue and returns it, or nil if there is none. If records
+// were dropped, the report of that comes first.
+func (r *reports) take() (next record) {
 	if n := r.dropped; n > 0 {
 		r.dropped = 0
 		return warning("spangate: the logger is slow, so records of the registry were dropped",
-			func() []slog.Attr { return []slog.Attr{slog.Int("dropped", n)} }), true
+			func() []slog.Attr { return []slog.Attr{slog.Int("dropped", n)} })
 	}
-	if len(r.queue) == 0 {
-		return nil, false
+	if len(r.queue) > 0 {
+		next = r.queue[0]
+		r.queue = slices.Delete(r.queue, 0, 1)
 	}
-	next = r.queue[0]
-	r.queue = slices.Delete(r.queue, 0, 1)
-	return next, true
+	return next
 }
 
-// shared reports names of m that v has too. Presets of one name are meant to be joined, and
+// sharedNames reports names of m that v has too. Presets of one name are meant to be joined, and
 // are not reported.
-func (r *reports) shared(m *member, v *vocabulary) {
+func (r *reports) sharedNames(m *member, v *vocabulary) {
 	var names []string
-	for _, g := range m.groups {
+	for g := range m.catalog.Groups() {
 		if _, taken := v.meaning[g.Name]; taken {
 			names = append(names, g.Name)
 		}
@@ -90,45 +88,38 @@ func (r *reports) shared(m *member, v *vocabulary) {
 	var owners []string
 	for _, other := range v.members {
 		if slices.ContainsFunc(names, other.has) {
-			owners = append(owners, other.namespace)
+			owners = append(owners, other.namespace())
 		}
 	}
-	r.say(&r.ofNames, "spangate: other namespaces have these names too, and a spec turns them on together; rename them, or register with Override if that is intended",
+	r.warn(&r.ofNames, "spangate: other namespaces have these names too, and a spec turns them on together; rename them, or register with Shared if that is intended",
 		func() []slog.Attr {
-			return []slog.Attr{slog.String("namespace", m.namespace), slog.Any("shared", some(names)), slog.Any("with", some(owners))}
+			return []slog.Attr{slog.String("namespace", m.namespace()), slog.Any("shared", excerpt(names)), slog.Any("with", excerpt(owners))}
 		},
-		[]string{m.namespace}, names, owners)
+		[]string{m.namespace()}, names, owners)
 }
 
-// change reports what is wrong in g, which follows old.
-func (r *reports) change(old, g *generation) {
-	if g.vocabulary != old.vocabulary {
-		for _, m := range g.vocabulary.members {
-			for _, p := range m.presets {
-				r.preset(g.vocabulary, m, p)
+// generation reports what is wrong in g, which follows old: presets with members that are not
+// registered, and what intent reports.
+func (r *reports) generation(old, g *generation) {
+	v := g.vocabulary
+	for _, m := range v.members {
+		if v == old.vocabulary {
+			break
+		}
+		for _, p := range m.presets {
+			missing := slices.DeleteFunc(slices.Clone(p.members), func(name string) bool { _, ok := v.group(name); return ok })
+			if len(missing) == 0 {
+				continue
 			}
+			r.warn(&r.ofNames, "spangate: groups of a preset are not registered; they are ignored until they are",
+				func() []slog.Attr {
+					attrs := []slog.Attr{slog.String("namespace", m.namespace()), slog.String("preset", p.name)}
+					return append(attrs, v.explain("missing", missing, v.names)...)
+				},
+				[]string{m.namespace(), p.name}, missing)
 		}
 	}
 	r.intent(g)
-}
-
-// preset reports members of p, which is m's, that are not registered.
-func (r *reports) preset(v *vocabulary, m *member, p preset) {
-	var missing []string
-	for _, name := range p.members {
-		if _, ok := v.group(name); !ok {
-			missing = append(missing, name)
-		}
-	}
-	if missing == nil {
-		return
-	}
-	r.say(&r.ofNames, "spangate: groups of a preset are not registered; they are ignored until they are",
-		func() []slog.Attr {
-			attrs := []slog.Attr{slog.String("namespace", m.namespace), slog.String("preset", p.name)}
-			return append(attrs, v.explain("missing", missing, v.names)...)
-		},
-		[]string{m.namespace, p.name}, missing)
 }
 
 // intent reports the names of the intent of g that are not registered. A spec that selects
@@ -136,11 +127,10 @@ func (r *reports) preset(v *vocabulary, m *member, p preset) {
 func (r *reports) intent(g *generation) {
 	v, in := g.vocabulary, g.intent
 	var message string
-	_, tooLong := in.(*longIntent)
 	switch {
-	case tooLong:
+	case in.tooLong():
 		message = fmt.Sprintf("spangate: the spec is longer than %d bytes and is not read; everything is off", spec.MaxLen)
-	case len(v.members) == 0 && !in.wantsNothing():
+	case len(v.members) == 0 && !in.selectsNothing():
 		message = "spangate: nothing is registered, so nothing is on; the names are kept, and take effect as namespaces register"
 	case len(g.pending) == 0:
 		return
@@ -149,10 +139,10 @@ func (r *reports) intent(g *generation) {
 	default:
 		message = "spangate: these names are not registered; they are kept, and take effect when they are"
 	}
-	r.say(&r.ofIntent, message, func() []slog.Attr {
+	r.warn(&r.ofIntent, message, func() []slog.Attr {
 		candidates := v.names
-		if _, pinned := in.(pinIntent); !pinned {
-			candidates = slices.Concat(v.presetNames(), v.names)
+		if in.kind != byPin {
+			candidates = v.allNames()
 		}
 		return append([]slog.Attr{in.attr()}, v.explain("pending", g.pending, candidates)...)
 	}, g.pending)
@@ -167,39 +157,25 @@ func (v *vocabulary) explain(key string, names, candidates []string) []slog.Attr
 			nearest[spec.Head(name)] = near
 		}
 	}
-	attrs := []slog.Attr{slog.Any(key, some(names))}
+	attrs := []slog.Attr{slog.Any(key, excerpt(names))}
 	if len(nearest) > 0 {
 		attrs = append(attrs, slog.Any("nearest", nearest))
 	}
 	return append(attrs, slog.Group("registered",
-		slog.Any("namespaces", some(v.namespaces())), slog.Any("presets", some(v.presetNames())), slog.Any("groups", some(v.names))))
-}
-
-// hand passes the queued records to post, if it is not nil. The caller holds the lock.
-func (r *Registry) hand(post func(report func())) {
-	if post == nil {
-		return
-	}
-	for {
-		record, ok := r.reports.take()
-		if !ok {
-			return
-		}
-		post(func() { record(cmp.Or(r.logger, slog.Default())) })
-	}
+		slog.Any("namespaces", excerpt(v.namespaces())), slog.Any("presets", excerpt(v.presetNames())), slog.Any("groups", excerpt(v.names))))
 }
 
 // log logs what is queued, with no lock held. One goroutine at a time does, so that records
-// come in the order of the changes; a logger that changes the registry has its own records
-// logged after the one that it is called with.
+// are in the order of the changes. If a logger changes the registry, the records of that change
+// are logged after the one that it is called with.
 func (r *Registry) log() {
 	for r.logNext() {
 	}
 }
 
 func (r *Registry) logNext() bool {
-	next, ok := r.takeReport()
-	if !ok {
+	next := r.takeRecord()
+	if next == nil {
 		return false
 	}
 	defer func() { // deferred, so that a logger that panics does not silence the registry
@@ -211,33 +187,32 @@ func (r *Registry) logNext() bool {
 	return true
 }
 
-// takeReport takes the first report from the queue. It reports false if there is none, or if
+// takeRecord takes the first record from the queue. It returns nil if there is none, or if
 // another goroutine is logging, which will take it.
-func (r *Registry) takeReport() (func(*slog.Logger), bool) {
+func (r *Registry) takeRecord() (next record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.reports.logging {
-		return nil, false
+	if !r.reports.logging {
+		next = r.reports.take()
+		r.reports.logging = next != nil
 	}
-	next, ok := r.reports.take()
-	r.reports.logging = ok
-	return next, ok
+	return next
 }
 
-// said remembers which records have been queued. The zero value remembers nothing.
-type said struct {
+// seen remembers which records have been queued. The zero value remembers nothing.
+type seen struct {
 	seed maphash.Seed
 	keys map[uint64]struct{} // hashes, since a pending name may be as long as a spec
 }
 
-// maxSaid is how much is remembered. Beyond it some records are logged again, rather than have
+// maxSeen is how much is remembered. Beyond it some records are logged again, rather than have
 // the memory grow for as long as the process lives.
-const maxSaid = 1024
+const maxSeen = 1024
 
-// first reports whether this is the first time that it sees this message and key.
-func (s *said) first(message string, key [][]string) bool {
-	if s.keys == nil || len(s.keys) >= maxSaid {
-		*s = said{seed: maphash.MakeSeed(), keys: make(map[uint64]struct{})}
+// add adds this message and key, and reports whether they were not in s.
+func (s *seen) add(message string, key [][]string) bool {
+	if s.keys == nil || len(s.keys) >= maxSeen {
+		*s = seen{seed: maphash.MakeSeed(), keys: make(map[uint64]struct{})}
 	}
 	var h maphash.Hash
 	h.SetSeed(s.seed)
@@ -250,8 +225,8 @@ func (s *said) first(message string, key [][]string) bool {
 // maxListed is how many names a record lists.
 const maxListed = 64
 
-// some returns names as a record lists them: not too many, and none too long.
-func some(names []string) []string {
+// excerpt returns names as a record lists them: not too many, and none too long.
+func excerpt(names []string) []string {
 	listed := make([]string, 0, min(len(names), maxListed+1))
 	for i, name := range names {
 		if i == maxListed {

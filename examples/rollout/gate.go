@@ -22,6 +22,6 @@ func newGate() (*spangate.Gate, *control.Controller, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := control.New(groups, control.Start(base))
+	c, err := control.New(groups, control.StartupBaseline(base))
 	return gate, c, err
 }
