@@ -210,14 +210,8 @@ func (u *unknown) draw(s *screen) {
 		s.table(nil, rows)
 	}
 	s.printf("\n")
-	rows = [][]string{{"known", list(u.Valid, "nothing: no library has registered")}}
-	if better, ok := u.corrected(); ok {
-		rows = append(rows, []string{"try", better})
-	}
-	if u.mayWait {
-		rows = append(rows, []string{"or", "--allow-pending, if its library is yet to register"})
-	}
-	s.table(nil, rows)
+	s.fields("known", list(u.Valid, "nothing: no library has registered"), "try", u.corrected(),
+		"or", onlyIf(u.mayWait, "--allow-pending, if its library is yet to register"))
 }
 
 // holds reports whether an unknown name is where it is said to be: a process may say anything.
@@ -225,16 +219,16 @@ func (u *unknown) holds(n wire.UnknownName) bool {
 	return n.Offset >= 0 && n.Offset <= len(u.spec) && strings.HasPrefix(u.spec[n.Offset:], n.Name)
 }
 
-// corrected returns the spec with every unknown name replaced, if each has a suggestion.
-func (u *unknown) corrected() (better string, ok bool) {
+// corrected returns the spec with every unknown name replaced, or "" if one has no suggestion.
+func (u *unknown) corrected() string {
 	const most = 256 // bytes
-	better = u.spec
-	for _, n := range slices.Backward(u.Unknown[:min(len(u.Unknown), maxListed)]) {
+	better := u.spec
+	for i, n := range slices.Backward(u.Unknown) {
 		end := n.Offset + len(n.Name)
-		if n.Suggestion == "" || !u.holds(n) || end > len(better) || len(better) > most {
-			return "", false
+		if i >= maxListed || n.Suggestion == "" || !u.holds(n) || end > len(better) || len(better) > most {
+			return ""
 		}
 		better = better[:n.Offset] + n.Suggestion + better[end:]
 	}
-	return escape(better), len(better) <= most && len(u.Unknown) <= maxListed
+	return onlyIf(len(better) <= most, escape(better))
 }

@@ -192,36 +192,26 @@ func explain(c *spangate.Catalog, text string) (*explanation, error) {
 
 // draw shows e to people.
 func (e *explanation) draw(s *screen, c *spangate.Catalog) {
-	s.table(nil, [][]string{
-		{"spec", orQuoted(escape(e.Spec))},
-		{"means", orQuoted(e.Canonical)},
-		{"mask", fmt.Sprintf("%s, %d of the %s of %s", e.Mask, len(e.Groups), plural(c.All().Count(), "group"), e.Namespace)},
-	})
-	if len(e.Entries) > 0 {
-		rows := [][]string{}
-		for _, entry := range e.Entries {
-			sign, kept, name := "+ ", "nothing: it is on already", escape(entry.Name)
-			if entry.Exclude {
-				sign, kept, name = "- ", "nothing: it is off anyway", "-"+name
-			}
-			if len(entry.Changes) > 0 {
-				kept = sign + strings.Join(entry.Changes, ", ")
-			}
-			rows = append(rows, []string{name, entry.Kind, kept})
+	s.fields("spec", orQuoted(escape(e.Spec)), "means", orQuoted(e.Canonical),
+		"mask", fmt.Sprintf("%s, %d of the %s of %s", e.Mask, len(e.Groups), plural(c.All().Count(), "group"), e.Namespace))
+	var rows [][]string
+	for _, entry := range e.Entries {
+		sign, effect, name := "+ ", "nothing: it is on already", escape(entry.Name)
+		if entry.Exclude {
+			sign, effect, name = "- ", "nothing: it is off anyway", "-"+name
 		}
-		s.printf("\n")
-		s.table([]string{"ENTRY", "IS A", "CHANGES"}, rows)
-	}
-	if len(e.Groups) > 0 {
-		rows := [][]string{}
-		for _, g := range e.Groups {
-			rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, g.Doc})
+		if len(entry.Changes) > 0 {
+			effect = sign + strings.Join(entry.Changes, ", ")
 		}
-		s.printf("\n")
-		s.table([]string{"ON", "BIT", "MASK", "SPANS"}, rows)
+		rows = append(rows, []string{name, entry.Kind, effect})
 	}
-	s.printf("\n")
-	s.table([]string{"TRACES", ""}, [][]string{{"Go", e.Traces.Go.Note}, {"Python", e.Traces.Python.Note}})
+	s.section([]string{"ENTRY", "IS A", "CHANGES"}, rows)
+	rows = nil
+	for _, g := range e.Groups {
+		rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, g.Doc})
+	}
+	s.section([]string{"ON", "BIT", "MASK", "SPANS"}, rows)
+	s.section([]string{"TRACES"}, [][]string{{"Go", e.Traces.Go.Note}, {"Python", e.Traces.Python.Note}})
 }
 
 // orQuoted returns text, or for an empty one the quotes that show it.

@@ -181,16 +181,10 @@ func checkSelects(text, does string) error {
 // showLease shows what was granted.
 func showLease(r *remote, l *client.Lease) {
 	r.out.show(*r.asJSON, l.JSON, func() {
-		rows := [][]string{{"lease", short(l.ID)}, {"owner", short(l.Owner)}}
-		if l.Spec != "" {
-			rows = append(rows, []string{"spec", short(l.Spec)}, []string{"groups", list(l.Groups, "none")})
-		}
-		rows = append(rows, ifAny("withheld", list(l.Withheld, ""), ", which the process keeps off")...)
-		if l.Quiet != "" {
-			rows = append(rows, []string{"quiets", short(l.Quiet)}, []string{"quieted", list(l.Quieted, "none")})
-		}
-		r.out.table(nil, slices.Concat(rows, ifAny("still on", list(l.StillOn, ""), ", because a lease adds them"),
-			ifAny("pending", list(l.Pending, ""), ""), [][]string{{"ends", "in " + left(&l.Lease)}}))
+		r.out.fields("lease", short(l.ID), "owner", short(l.Owner), "spec", short(l.Spec), "groups", onlyIf(l.Spec != "", list(l.Groups, "none")),
+			"withheld", warning(l.Withheld, ", which the process keeps off"),
+			"quiets", short(l.Quiet), "quieted", onlyIf(l.Quiet != "", list(l.Quieted, "none")),
+			"still on", warning(l.StillOn, ", because a lease adds them"), "pending", list(l.Pending, ""), "ends", "in "+left(&l.Lease))
 	})
 }
 

@@ -204,6 +204,38 @@ func (s *screen) table(headers []string, rows [][]string) {
 	}
 }
 
+// section writes an empty line and a table, unless it has no rows.
+func (s *screen) section(headers []string, rows [][]string) {
+	if len(rows) > 0 {
+		s.printf("\n")
+		s.table(headers, rows)
+	}
+}
+
+// fields writes names and their values, which take turns, without those whose value is empty.
+func (s *screen) fields(namesAndValues ...string) {
+	var rows [][]string
+	for row := range slices.Chunk(namesAndValues, 2) {
+		if row[1] != "" {
+			rows = append(rows, row)
+		}
+	}
+	s.table(nil, rows)
+}
+
+// onlyIf returns text if a condition is true, or "".
+func onlyIf(condition bool, text string) string {
+	if condition {
+		return text
+	}
+	return ""
+}
+
+// warning returns names as a list that stands out, and more behind it, or "" for no names.
+func warning(names []string, more string) string {
+	return onlyIf(len(names) > 0, amber.Render(list(names, ""))+more)
+}
+
 // plural is as in 1 group, 2 groups.
 func plural(n int, what string) string {
 	if n == 1 {

@@ -68,9 +68,9 @@ func (r *remote) changed(state *client.State, err error) error {
 		return err
 	}
 	r.out.show(*r.asJSON, state.JSON, func() {
-		rows := [][]string{{"baseline", baseline(state.Baseline)}}
+		changed := ""
 		if len(state.Changes) > 0 && state.Changes[0].Generation == state.Generation {
-			rows = append(rows, []string{"changed", cmp.Or(difference(state.Changes[0]), "nothing")})
+			changed = cmp.Or(difference(state.Changes[0]), "nothing")
 		}
 		var withheld []string
 		for _, g := range state.Groups {
@@ -78,27 +78,18 @@ func (r *remote) changed(state *client.State, err error) error {
 				withheld = append(withheld, g.Name)
 			}
 		}
-		r.out.table(nil, slices.Concat(rows, pinned(state),
-			[][]string{{"on", list(state.Enabled, "nothing")}}, rootless(state),
-			ifAny("withheld", list(withheld, ""), ""), ifAny("pending", list(state.Pending, ""), ""),
-			[][]string{{"generation", short(state.Generation)}}))
+		r.out.fields("baseline", baseline(state.Baseline), "changed", changed, "pinned", pinned(state), "on", list(state.Enabled, "nothing"),
+			"root off", rootless(state), "withheld", list(withheld, ""), "pending", list(state.Pending, ""), "generation", short(state.Generation))
 	})
 	return nil
 }
 
 func drawState(s *screen, url string, state *client.State) {
-	startup, changes := "", "none: the process has given the endpoint no authoriser"
-	if state.Startup.Spec != state.Spec {
-		startup = baseline(state.Startup)
-	}
-	if state.Writable {
-		changes = ""
-	}
-	s.table(nil, slices.Concat(
-		[][]string{{"process", url}, {"generation", short(state.Generation)}, {"baseline", baseline(state.Baseline)}},
-		ifAny("at start-up", startup, ""), pinned(state), rootless(state),
-		ifAny("denied", short(state.Deny), ""), ifAny("ceiling", short(state.Ceiling), ""),
-		ifAny("pending", list(state.Pending, ""), ", not registered yet"), ifAny("changes", changes, "")))
+	s.fields("process", url, "generation", short(state.Generation), "baseline", baseline(state.Baseline),
+		"at start-up", onlyIf(state.Startup.Spec != state.Spec, baseline(state.Startup)),
+		"pinned", pinned(state), "root off", rootless(state), "denied", short(state.Deny), "ceiling", short(state.Ceiling),
+		"pending", warning(state.Pending, ", not registered yet"),
+		"changes", onlyIf(!state.Writable, "none: the process has given the endpoint no authoriser"))
 
 	owners := ownersOf(state.Leases)
 	var rows [][]string
@@ -129,39 +120,14 @@ func drawState(s *screen, url string, state *client.State) {
 	s.section(leaseHeaders, leaseRows(state.Leases))
 }
 
-// section writes an empty line and a table, unless it has no rows.
-func (s *screen) section(headers []string, rows [][]string) {
-	if len(rows) > 0 {
-		s.printf("\n")
-		s.table(headers, rows)
-	}
+// pinned says that the program has pinned what is on, or returns "".
+func pinned(state *client.State) string {
+	return onlyIf(state.Pinned, amber.Render("the program has pinned what is on; baseline, leases and limits have no effect"))
 }
 
-// ifAny returns a row in amber, with more behind it, or no row if there is no text.
-func ifAny(name, text, more string) [][]string {
-	if text == "" {
-		return nil
-	}
-	if more != "" {
-		text = amber.Render(text) + more
-	}
-	return [][]string{{name, text}}
-}
-
-// pinned returns the row for a state that the program has pinned.
-func pinned(state *client.State) [][]string {
-	if !state.Pinned {
-		return nil
-	}
-	return [][]string{{"pinned", amber.Render("the program has pinned what is on; baseline, leases and limits have no effect")}}
-}
-
-// rootless returns the row for groups that begin traces and are off while others are on.
-func rootless(state *client.State) [][]string {
-	if len(state.Enabled) == 0 {
-		return nil
-	}
-	return ifAny("root off", list(state.Roots, ""), "; spans beneath begin a trace each, or are not started")
+// rootless says which groups that begin traces are off while others are on, or returns "".
+func rootless(state *client.State) string {
+	return onlyIf(len(state.Enabled) > 0, warning(state.Roots, "; spans beneath begin a trace each, or are not started"))
 }
 
 // because says what turns a group on, and what keeps it off.
@@ -178,6 +144,9 @@ func because(g wire.Group, owners map[string]string) string {
 	}
 	if g.Withheld {
 		parts = append(parts, "withheld")
+	}
+	if g.Overridden {
+		parts = append(parts, "set on the registry itself")
 	}
 	return strings.Join(parts, "; ")
 }
