@@ -31,8 +31,7 @@ func answering(t *testing.T, status int, contentType, body string) string {
 	return s.URL
 }
 
-// Package client tests what is told apart; here is how each kind ends the command.
-func TestExitCodeSaysWhoHasAnswered(t *testing.T) {
+func TestExitCodeOfEachKindOfAnswer(t *testing.T) {
 	ssh, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer ssh.Close()
@@ -65,7 +64,7 @@ func TestExitCodeSaysWhoHasAnswered(t *testing.T) {
 		"proxy credentials":  {answering(t, 407, "", ""), exitRefused, "answers 407 Proxy Authentication Required"},
 	} {
 		for _, flag := range []string{"--json=false", "--json"} {
-			stdout, stderr, exit := ended(t, "get", "--timeout", "300ms", flag, "--url", test.url)
+			stdout, stderr, exit := runCommand(t, "get", "--timeout", "300ms", flag, "--url", test.url)
 			assert.Equal(t, test.exit, exit, "%s: %s", name, stderr)
 			assert.Empty(t, stdout)
 			assert.NotContains(t, stderr, "\x1b")
@@ -77,39 +76,38 @@ func TestExitCodeSaysWhoHasAnswered(t *testing.T) {
 			assert.True(t, strings.HasPrefix(stderr, "spangate: http://") || strings.HasPrefix(stderr, "spangate: cannot reach http://"), stderr)
 		}
 	}
-	_, stderr, exit := ended(t, "set", "all", "--timeout", "300ms", "--url", silent.Addr().String())
+	_, stderr, exit := runCommand(t, "set", "all", "--timeout", "300ms", "--url", silent.Addr().String())
 	assert.Equal(t, exitUnreachable, exit)
 	assert.Contains(t, stderr, "; the change may have been made all the same, which spangate get shows")
 }
 
 func TestUnknownFieldsOfAnAnswerAreKeptForPrograms(t *testing.T) {
 	url := answering(t, 200, "application/json", `{"generation":"a-1","spec":"default","colour":{"deep":[1]},"groups":[{"name":"x","shape":1}]}`)
-	stdout, stderr, code := ended(t, "get", "--url", url)
+	stdout, stderr, code := runCommand(t, "get", "--url", url)
 	assert.Zero(t, code, stderr)
 	assert.Contains(t, stdout, "generation   a-1\n")
-	stdout, _, _ = ended(t, "get", "--url", url, "--json")
+	stdout, _, _ = runCommand(t, "get", "--url", url, "--json")
 	assert.Contains(t, stdout, `"colour"`, "what a newer process says is kept for programs")
 }
 
-// The endpoint, or what is in its place, may send any text in any field.
 func TestNothingInAnAnswerMovesTheCursorOrPanics(t *testing.T) {
-	const evil = "\x1b[2J\u009b31m\r\n\u202e\x00\x7f\U000e0001"
+	const hostile = "\x1b[2J\u009b31m\r\n\u202e\x00\x7f\U000e0001"
 	state := wire.State{
-		Baseline: wire.Baseline{Spec: evil, Who: evil, Why: evil}, Startup: wire.Baseline{Spec: evil + evil},
-		Generation: evil, Deny: evil, Ceiling: evil, Enabled: []string{evil}, Roots: []string{evil}, Pending: []string{evil}, MaxTTL: evil,
+		Baseline: wire.Baseline{Spec: hostile, Who: hostile, Why: hostile}, Startup: wire.Baseline{Spec: hostile + hostile},
+		Generation: hostile, Deny: hostile, Ceiling: hostile, Enabled: []string{hostile}, Roots: []string{hostile}, Pending: []string{hostile}, MaxTTL: hostile,
 		Groups: []wire.Group{
-			{Name: evil, Leases: []string{"gone", evil, "", "x", "y"}, Quiet: []string{evil, "gone"}, Withheld: true, Members: []wire.Member{{Namespace: evil, Doc: evil, Bit: -1}}},
+			{Name: hostile, Leases: []string{"gone", hostile, "", "x", "y"}, Quiet: []string{hostile, "gone"}, Withheld: true, Members: []wire.Member{{Namespace: hostile, Doc: hostile, Bit: -1}}},
 			{},
 		},
-		Presets: []wire.Preset{{Name: evil, State: evil, Groups: []string{evil}}, {}},
+		Presets: []wire.Preset{{Name: hostile, State: hostile, Groups: []string{hostile}}, {}},
 		Leases: []wire.Lease{
-			{ID: evil, Owner: evil, Spec: evil, Quiet: evil, Why: evil, Left: evil, Groups: []string{evil}, Quieted: []string{evil}, Withheld: []string{evil}, Pending: []string{evil}},
+			{ID: hostile, Owner: hostile, Spec: hostile, Quiet: hostile, Why: hostile, Left: hostile, Groups: []string{hostile}, Quieted: []string{hostile}, Withheld: []string{hostile}, Pending: []string{hostile}},
 			{},
 		},
-		Changes: []wire.Change{{Generation: evil, Kind: evil, Who: evil, Why: evil, New: []string{evil}}, {}},
+		Changes: []wire.Change{{Generation: hostile, Kind: hostile, Who: hostile, Why: hostile, New: []string{hostile}}, {}},
 	}
-	refusal := wire.Error{Message: evil, Code: wire.CodeUnknownName, Field: evil, Generation: evil, Valid: []string{evil}, Accept: []string{evil},
-		Unknown: []wire.UnknownName{{Name: evil, Offset: -5, Suggestion: evil}, {Name: "all", Offset: 1 << 30}, {Name: "all", Offset: 0, Suggestion: evil}, {}}}
+	refusal := wire.Error{Message: hostile, Code: wire.CodeUnknownName, Field: hostile, Generation: hostile, Valid: []string{hostile}, Accept: []string{hostile},
+		Unknown: []wire.UnknownName{{Name: hostile, Offset: -5, Suggestion: hostile}, {Name: "all", Offset: 1 << 30}, {Name: "all", Offset: 0, Suggestion: hostile}, {}}}
 	stale := refusal
 	stale.Code, stale.Unknown = wire.CodeStale, nil
 	for status, answer := range map[int]any{200: state, 400: refusal, 401: stale, 412: stale, 201: state.Leases[0]} {
@@ -118,23 +116,23 @@ func TestNothingInAnAnswerMovesTheCursorOrPanics(t *testing.T) {
 		url := answering(t, status, "application/json", string(body))
 		for _, args := range [][]string{{"get"}, {"set", "all"}, {"reset"}, {"leases"}, {"lease", "all", "--for", "1m"}, {"quiet", "all", "--for", "1m"}, {"release", "x"}, {"extend", "x", "--for", "1m"}} {
 			for _, args := range [][]string{args, append(args, "--json")} {
-				stdout, stderr, code := ended(t, append(args, "--url", url)...)
+				stdout, stderr, code := runCommand(t, append(args, "--url", url)...)
 				assert.NotContains(t, stderr, "goroutine", args)
 				assert.Less(t, code, 6, args)
 				assert.NotRegexp(t, `[^\n\t -~…]`, stdout+stderr, args)
 			}
 		}
 		for _, args := range [][]string{{"__complete", "--url", url, "set", ""}, {"__complete", "--url", url, "release", ""}} {
-			stdout, _, _ := ended(t, args...)
+			stdout, _, _ := runCommand(t, args...)
 			assert.NotRegexp(t, `[^\n\t -~…]`, stdout, args)
 		}
 	}
 
 	body, err := json.Marshal(state)
 	require.NoError(t, err)
-	stdout, _, code := ended(t, "get", "--json", "--url", answering(t, 200, "application/json", string(body)))
+	stdout, _, code := runCommand(t, "get", "--json", "--url", answering(t, 200, "application/json", string(body)))
 	require.Zero(t, code)
 	var got wire.State
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
-	assert.Equal(t, evil, got.Why, "escaped, and the same text")
+	assert.Equal(t, hostile, got.Why, "escaped, and the same text")
 }

@@ -20,13 +20,13 @@ func TestCarets(t *testing.T) {
 		width      int
 		want       string
 	}{
-		{"a note", "job,sandboxx", []mark{{4, 8, "did you mean sandbox?"}}, 80, `
+		{"one mark has its note", "job,sandboxx", []mark{{4, 8, "did you mean sandbox?"}}, 80, `
   job,sandboxx
       ^^^^^^^^ did you mean sandbox?`},
-		{"two, in any order, without their notes", "jb,all,stp", []mark{{7, 3, "b"}, {0, 2, "a"}}, 80, `
+		{"two marks, in any order, without notes", "jb,all,stp", []mark{{7, 3, "b"}, {0, 2, "a"}}, 80, `
   jb,all,stp
   ^^     ^^^`},
-		{"a name that is missing has its place", "all,-", []mark{{5, 0, "no name"}}, 80, `
+		{"a missing name", "all,-", []mark{{5, 0, "no name"}}, 80, `
   all,-
        ^ no name`},
 		{"wide characters", "日本,語x", []mark{{7, 4, ""}}, 80, `
@@ -40,19 +40,19 @@ func TestCarets(t *testing.T) {
 		{"control characters are escaped", "\x1b[31m,x", []mark{{6, 1, ""}}, 80, `
   \x1b[31m,x
            ^`},
-		{"bytes that are no text", "\xff\xfe,x", []mark{{0, 2, ""}, {3, 1, ""}}, 80, `
+		{"bytes that are not UTF-8", "\xff\xfe,x", []mark{{0, 2, ""}, {3, 1, ""}}, 80, `
   \xff\xfe,x
   ^^^^^^^^ ^`},
-		{"a long text has its lines with a mark", "aaaa,bbbb,cccc,dddd,eeee", []mark{{10, 4, "?"}, {20, 4, ""}}, 10, `
+		{"lines of a long text without a mark are left out", "aaaa,bbbb,cccc,dddd,eeee", []mark{{10, 4, "?"}, {20, 4, ""}}, 10, `
   …cccc,dddd,…
    ^^^^ ?
   …eeee
    ^^^^`},
-		{"of a name without end the beginning will do", "a," + strings.Repeat("x", 99) + ",b", []mark{{2, 99, "?"}}, 10, `
+		{"the beginning of a long name", "a," + strings.Repeat("x", 99) + ",b", []mark{{2, 99, "?"}}, 10, `
   …xxxxxxxxx…
    ^^^^^^^^^^ ?`},
-		{"what is not in the text", "job", []mark{{4, 1, ""}, {-1, 1, ""}, {2, 2, ""}, {0, -1, ""}}, 80, ""},
-		{"nothing", "", nil, 80, ""},
+		{"marks that are not in the text", "job", []mark{{4, 1, ""}, {-1, 1, ""}, {2, 2, ""}, {0, -1, ""}}, 80, ""},
+		{"empty text", "", nil, 80, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			assert.Equal(t, strings.TrimPrefix(test.want, "\n"), strings.Join(carets(test.text, test.marks, test.width), "\n"))
@@ -60,7 +60,7 @@ func TestCarets(t *testing.T) {
 	}
 }
 
-func TestShownIsOneLineOfWhatCanBeSeen(t *testing.T) {
+func TestEscapeIsOneLineThatPrints(t *testing.T) {
 	for text, want := range map[string]string{
 		"sandbox": "sandbox", "日本 é": "日本 é", "a\nb\tc": `a\nb\tc`, "\x1b[2J": `\x1b[2J`,
 		"a\u202eb": `a\u202eb`, "\u200b": `\u200b`, "\x9b": `\x9b`, "\u009b": `\u009b`, "\ufffd": "\ufffd", "": "",
@@ -69,8 +69,7 @@ func TestShownIsOneLineOfWhatCanBeSeen(t *testing.T) {
 	}
 }
 
-// Whatever the text and marks, each mark that is not cut off has carets as wide as it, right
-// under it.
+// A mark that is not cut off has carets of its width right under it.
 func FuzzCarets(f *testing.F) {
 	f.Add("job,sandboxx", 4, 8, 80)
 	f.Add("日本,語\x00,\xff", 7, 3, 9) // wide, escaped, and not text

@@ -13,7 +13,7 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// What the entries add, without what they take, is what is on; what each changes is told once.
+// What the entries add, without what they take, is what is on. No group is in two of them.
 func TestChangesOfTheEntriesAddUp(t *testing.T) {
 	c := spangate.Gym
 	var entries []string
@@ -49,7 +49,7 @@ func TestChangesOfTheEntriesAddUp(t *testing.T) {
 	})
 }
 
-// Python's processes join by the spans of client and server, whatever else is on.
+// Python's processes join each other's traces if the spans of client and server are on.
 func TestPythonSplitsAndGoDoesNot(t *testing.T) {
 	c := spangate.Gym
 	across := spangate.MustParse("server,http_client,rollout,verify,agent,model_call,sandbox")
@@ -72,8 +72,8 @@ func TestPythonSplitsAndGoDoesNot(t *testing.T) {
 	}
 }
 
-// In a rollout's trace no span is above the driver's client span, and in the agent none is above
-// its server span.
+// No span is above the driver's client span in a rollout's trace, nor above the server span in
+// the agent.
 func TestRootIsTheTopmostSpanThatIsOn(t *testing.T) {
 	c := spangate.Gym
 	for m := spangate.Mask(0); m <= spangate.PresetAll; m++ {
@@ -90,9 +90,7 @@ func TestRootIsTheTopmostSpanThatIsOn(t *testing.T) {
 	}
 }
 
-// What is given to Python instead of a spec with exclusions means the same groups, and has no
-// exclusion.
-func TestPythonGetsAListThatItAccepts(t *testing.T) {
+func TestSpecForPythonHasTheSameGroupsAndNoExclusion(t *testing.T) {
 	c := spangate.Gym
 	for text, want := range map[string]string{
 		"default":                "default",

@@ -18,8 +18,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawing is a screen of a number of columns, 0 for any, and what is on it.
-func drawing(columns int) (*screen, *bytes.Buffer) {
+// newTestScreen returns a screen of a number of columns, 0 for any, and what is written to it.
+func newTestScreen(columns int) (*screen, *bytes.Buffer) {
 	var b bytes.Buffer
 	return &screen{ctx: context.Background(), w: &colorprofile.Writer{Forward: &b, Profile: colorprofile.NoTTY}, width: columns}, &b
 }
@@ -28,7 +28,7 @@ func TestTable(t *testing.T) {
 	headers, rows := []string{"H", "TWO", "3"}, [][]string{{"a", "one two three", "x"}, {"日本", "", ""}, {"c", "four"}}
 	const whole = "H     TWO            3\na     one two three  x\n日本\nc     four\n"
 	for _, columns := range []int{0, 100, 22, 16, 1} {
-		s, b := drawing(columns)
+		s, b := newTestScreen(columns)
 		s.table(headers, rows)
 		if columns == 0 || columns >= 22 {
 			assert.Equal(t, whole, b.String(), columns)
@@ -44,17 +44,17 @@ func TestTable(t *testing.T) {
 			assert.Contains(t, b.String(), word, columns)
 		}
 	}
-	s, b := drawing(0)
+	s, b := newTestScreen(0)
 	long := strings.Repeat("v", 1000)
 	s.table(nil, [][]string{{"key", "value"}, {"k", long, "w"}})
 	assert.Equal(t, "key  value\nk    "+long+"  w\n", b.String(), "nothing is wrapped in a pipe")
-	s, b = drawing(0)
+	s, b = newTestScreen(0)
 	s.table(nil, nil)
 	assert.Empty(t, b.String())
 }
 
 func TestLongTableEndsWithItsContext(t *testing.T) {
-	s, b := drawing(0)
+	s, b := newTestScreen(0)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s.ctx = ctx
@@ -65,18 +65,17 @@ func TestLongTableEndsWithItsContext(t *testing.T) {
 	assert.Less(t, strings.Count(b.String(), "\n"), 1000)
 }
 
-// What JSON shows is the same text, in characters that print.
-func TestJSONPrintsAndStaysTheSame(t *testing.T) {
+func TestJSONIsTheSameTextInCharactersThatPrint(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
-		s, b := drawing(0)
+		s, b := newTestScreen(0)
 		s.json(map[string]string{text: text})
 		require.NoError(t, s.err)
 		var got map[string]string
 		require.NoError(t, json.Unmarshal(b.Bytes(), &got))
 		require.Equal(t, map[string]string{text: text}, got)
 	})
-	s, b := drawing(0)
+	s, b := newTestScreen(0)
 	s.json(json.RawMessage("[\"a\u009b\x7f\u202e\U000e0001\xff<é\"]"))
 	assert.Equal(t, "[\n  \"a\\u009b\\u007f\\u202e\\udb40\\udc01\\ufffd<é\"\n]\n", b.String())
 }
