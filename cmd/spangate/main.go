@@ -5,11 +5,11 @@
 //	spangate explain default,sandbox
 //	spangate lease all --for 5m --url http://localhost:8080/spans/
 //
-// The process mounts the endpoint of package control. In a checkout of the repository
+// The process mounts the endpoint of package control. To install the command:
 //
-//	go install ./cmd/spangate
+//	go install github.com/spangate/spangate/cmd/spangate@latest
 //
-// installs the command; spangate --help says the rest, the exit codes too.
+// The help of the command has the rest, exit codes included.
 package main
 
 import (
