@@ -15,6 +15,19 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
+// arguments sets what arguments cmd takes, and how they complete: a spec if its Use has SPEC, the
+// id of a lease if it has ID, and none otherwise.
+func arguments(cmd *cobra.Command, names func(*cobra.Command) []cobra.Completion, ids cobra.CompletionFunc) {
+	switch {
+	case strings.Contains(cmd.Use, "SPEC"):
+		cmd.Args, cmd.ValidArgsFunction = oneSpec, completeSpec(names)
+	case strings.Contains(cmd.Use, "ID"):
+		cmd.Args, cmd.ValidArgsFunction = oneID, ids
+	default:
+		cmd.Args, cmd.ValidArgsFunction = noArgs, cobra.NoFileCompletions
+	}
+}
+
 // completeFlag completes a flag by these values, and never by files.
 func completeFlag(cmd *cobra.Command, flag string, values ...cobra.Completion) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions( // fails for a flag that there is not
@@ -71,7 +84,7 @@ func (r *remote) stateNow(cmd *cobra.Command) *client.State {
 // don't have.
 func completeSpec(names func(*cobra.Command) []cobra.Completion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
-		if len(args) > 0 || !strings.Contains(cmd.Use, "SPEC") {
+		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		last := strings.LastIndexByte(toComplete, ',') + 1

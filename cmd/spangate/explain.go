@@ -29,10 +29,7 @@ func (p *program) offline(cmd *cobra.Command, shows string, run func(*spangate.C
 	})
 	completeFlag(cmd, "catalog", "gym\tNeMo Gym's", "lens\tnemo-lens's")
 	asJSON := jsonFlag(cmd, shows)
-	if cmd.Args = noArgs; strings.Contains(cmd.Use, "SPEC") {
-		cmd.Args = oneSpec
-	}
-	cmd.ValidArgsFunction = completeSpec(func(*cobra.Command) []cobra.Completion { return names(catalog) })
+	arguments(cmd, func(*cobra.Command) []cobra.Completion { return names(catalog) }, nil)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		answer, draw, err := run(catalog, args)
 		if err == nil {

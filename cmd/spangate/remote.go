@@ -35,9 +35,8 @@ type remote struct {
 	asJSON                  *bool
 }
 
-// remote makes cmd a command on a running process. It takes a spec or the id of a lease if its
-// Use has SPEC or ID, and no argument otherwise. shows says what the command prints; changes
-// reports whether the command makes a change, which may be conditional.
+// remote makes cmd a command on a running process. shows says what the command prints; changes
+// reports whether it makes a change, which may be conditional.
 func (p *program) remote(cmd *cobra.Command, shows string, changes bool, run func(*remote, []string) error) *cobra.Command {
 	r := &remote{program: p, asJSON: jsonFlag(cmd, shows)}
 	flags := cmd.Flags()
@@ -48,14 +47,7 @@ func (p *program) remote(cmd *cobra.Command, shows string, changes bool, run fun
 		flags.StringVar(&r.ifMatch, "if-match", "", "change nothing unless the state is of this `generation`, which get shows")
 	}
 	completeFlag(cmd, "url")
-	switch {
-	case strings.Contains(cmd.Use, "SPEC"):
-		cmd.Args, cmd.ValidArgsFunction = oneSpec, completeSpec(r.names)
-	case strings.Contains(cmd.Use, "ID"):
-		cmd.Args, cmd.ValidArgsFunction = oneID, r.completeID
-	default:
-		cmd.Args, cmd.ValidArgsFunction = noArgs, cobra.NoFileCompletions
-	}
+	arguments(cmd, r.names, r.completeID)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		r.ctx = cmd.Context()
 		if r.Client, err = r.client(); err != nil {

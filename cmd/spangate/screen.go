@@ -212,7 +212,7 @@ func (s *screen) section(headers []string, rows [][]string) {
 	}
 }
 
-// fields writes names and their values, which take turns, without those whose value is empty.
+// fields writes pairs of a name and a value, without those whose value is empty.
 func (s *screen) fields(namesAndValues ...string) {
 	var rows [][]string
 	for row := range slices.Chunk(namesAndValues, 2) {
