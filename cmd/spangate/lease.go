@@ -196,7 +196,7 @@ var leaseHeaders = []string{"LEASE", "OWNER", "SPEC", "LEFT", "WHY"}
 
 func leaseRows(leases []wire.Lease) (rows [][]string) {
 	for _, l := range leases {
-		rows = append(rows, []string{short(l.ID), short(l.Owner), subject(&l), left(&l), short(l.Why)})
+		rows = append(rows, []string{label(l.ID), label(l.Owner), subject(&l), left(&l), short(l.Why)})
 	}
 	return rows
 }

@@ -155,6 +155,10 @@ func replaceUnprintable(w io.StringWriter, text string, replace func(string) str
 // short is [escape] for a text of any length: it returns the beginning of a long one.
 func short(text string) string { return beginning(text, 1<<10) }
 
+// label is [escape] for an id, an owner or a name. It returns the beginning of one that is longer
+// than a process allows, since every row of a table is as wide as its widest.
+func label(text string) string { return beginning(text, 128) }
+
 // beginning is [escape] for at most the first n bytes of a text.
 func beginning(text string, n int) string {
 	if len(text) <= n {

@@ -100,12 +100,12 @@ func drawState(s *screen, url string, state *client.State) {
 		}
 		var namespaces, docs []string
 		for _, m := range g.Members[:min(len(g.Members), maxListed)] {
-			namespaces = append(namespaces, m.Namespace)
+			namespaces = append(namespaces, label(m.Namespace))
 			if doc := short(m.Doc); doc != "" && !slices.Contains(docs, doc) {
 				docs = append(docs, doc)
 			}
 		}
-		rows = append(rows, []string{short(g.Name), word, because(g, owners), list(namespaces, ""), strings.Join(docs, "; ")})
+		rows = append(rows, []string{label(g.Name), word, because(g, owners), list(namespaces, ""), strings.Join(docs, "; ")})
 	}
 	if len(rows) == 0 {
 		s.printf("\nNo library has registered a group.\n")
@@ -114,7 +114,7 @@ func drawState(s *screen, url string, state *client.State) {
 
 	rows = nil
 	for _, p := range state.Presets {
-		rows = append(rows, []string{short(p.Name), short(p.State), list(p.Groups, "nothing")})
+		rows = append(rows, []string{label(p.Name), label(p.State), list(p.Groups, "nothing")})
 	}
 	s.section([]string{"PRESET", "IS", "GROUPS"}, rows)
 	s.section(leaseHeaders, leaseRows(state.Leases))
@@ -163,12 +163,11 @@ func leasesOf(ids []string, owners map[string]string) (names []string) {
 	return names
 }
 
-// ownersOf returns the owners of leases, by id, escaped. Only the beginning of an owner that is
-// longer than a process allows is kept, since it is shown beside every group of its lease.
+// ownersOf returns the owners of leases, by id, fit for a terminal.
 func ownersOf(leases []wire.Lease) map[string]string {
 	owners := make(map[string]string)
 	for _, l := range leases {
-		owners[l.ID] = beginning(l.Owner, 128)
+		owners[l.ID] = label(l.Owner)
 	}
 	return owners
 }
