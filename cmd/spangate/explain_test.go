@@ -40,7 +40,7 @@ func TestChangesOfTheEntriesAddUp(t *testing.T) {
 				on |= change
 			}
 		}
-		assert.True(t, on.HasAll(off), "what is taken was asked for")
+		assert.True(t, on.HasAll(off), "what is taken was selected")
 		want := spangate.MustParse(text)
 		assert.Equal(t, want, on&^off)
 		assert.Equal(t, want.String(), e.Mask)

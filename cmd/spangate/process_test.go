@@ -31,7 +31,7 @@ type process struct {
 	server   *http.Server
 
 	mu    sync.Mutex
-	polls map[string]int // how often the state was asked for on a condition, by connection
+	polls map[string]int // conditional requests for the state, by connection
 }
 
 // newProcess starts a process at an address, or at any, that begins with the baseline default.

@@ -59,7 +59,7 @@ func TestLongTableEndsWithItsContext(t *testing.T) {
 	cancel()
 	s.ctx = ctx
 	s.table(nil, slices.Repeat([][]string{{"x"}}, 100))
-	assert.NoError(t, s.err, "a short one is shown")
+	assert.NoError(t, s.err, "a short table is written")
 	s.table(nil, slices.Repeat([][]string{{"x"}}, 10_000))
 	assert.ErrorIs(t, s.err, context.Canceled)
 	assert.Less(t, strings.Count(b.String(), "\n"), 1000)

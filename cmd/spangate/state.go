@@ -16,7 +16,7 @@ import (
 )
 
 func (p *program) get() *cobra.Command {
-	cmd := &cobra.Command{Use: "get", Short: "Show what is on, and because of whom"}
+	cmd := &cobra.Command{Use: "get", Short: "Show what is on, and why"}
 	return p.remote(cmd, "the state", false, func(r *remote, _ []string) error {
 		state, err := r.State(r.ctx)
 		if err != nil {

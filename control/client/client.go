@@ -50,14 +50,14 @@ type Client struct {
 	authorization func() string
 }
 
-// State is the state of a process.
+// State is the state of a process, as it answered.
 type State struct {
 	wire.State
 	// JSON is the answer as it came, with the fields that this version does not know.
 	JSON json.RawMessage `json:"-"`
 }
 
-// Lease is a lease.
+// Lease is a lease, as the process answered.
 type Lease struct {
 	wire.Lease
 	// JSON is the answer as it came, with the fields that this version does not know.
@@ -167,7 +167,7 @@ func (c *Client) State(ctx context.Context) (*State, error) {
 
 // StateSince returns the state of the process, and true, unless it still is of the given
 // generation: then the process answers without a body, and StateSince returns nil and false.
-// An empty generation is none. It is what a program calls now and then to follow a process.
+// An empty generation is none. A program that follows a process calls it now and then.
 func (c *Client) StateSince(ctx context.Context, generation string) (s *State, changed bool, err error) {
 	r := request{method: http.MethodGet}
 	if generation != "" {

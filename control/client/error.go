@@ -19,8 +19,8 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
-// ErrArgument is an argument that can't be one: a URL, a token, a generation, the id of a lease.
-// Nothing is sent.
+// ErrArgument is an argument that no request can have: a bad URL, token, generation or id of a
+// lease, a nil context, or a Client that [New] has not returned. Nothing is sent.
 var ErrArgument = errors.New("bad argument")
 
 // argumentError is an [ErrArgument] whose text does not repeat that.
@@ -33,10 +33,10 @@ func badArgument(format string, args ...any) error {
 	return argumentError{fmt.Errorf(prefix+format, args...)}
 }
 
-// What a caller may do something about. An [*Error] is at most one of them, by [errors.Is].
+// The failures that a caller may act on. An [*Error] is at most one of them, by [errors.Is].
 var (
-	// ErrUnreachable is a request to which no process has answered in time. It may be sent
-	// again, with a look at [Error.Unanswered].
+	// ErrUnreachable is a request that no process has answered in time. Before it is sent again,
+	// see [Error.Unanswered].
 	ErrUnreachable = errors.New("unreachable")
 	// ErrPermission is a request that other credentials may let through: they are missing or
 	// wrong, or do not permit it, or the process has no authoriser.
@@ -49,8 +49,8 @@ var (
 )
 
 // Error is a request that has failed. A request that was refused has changed nothing. The text
-// may repeat text of the server as it came, at most a few KiB of it. The zero value is of no
-// request.
+// may repeat at most a few KiB of the server's text, unescaped. The zero value is an error without
+// a reason.
 type Error struct {
 	// URL is that of the endpoint.
 	URL string
@@ -64,7 +64,7 @@ type Error struct {
 	Unanswered bool
 
 	unreachable bool
-	text        string // without the URL
+	text        string // without the prefix
 	err         error
 }
 
@@ -91,8 +91,8 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// Unwrap returns the cause, such as [context.Canceled] or an error of package net, or nil if an
-// answer is the cause.
+// Unwrap returns the cause, such as [context.Canceled] or an error of package net. It is nil if
+// the cause is an answer.
 func (e *Error) Unwrap() error { return e.err }
 
 // checkMount ends the text on an answer that is not one of the endpoint.
