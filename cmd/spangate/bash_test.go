@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the package bash-completion does for the script, and what bash does when Tab is pressed.
+// pressTab does what the package bash-completion does for the script, and bash when Tab is pressed.
 const pressTab = `
 _get_comp_words_by_ref() { words=("${COMP_WORDS[@]}") cword=$COMP_CWORD cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}; }
 compopt() { :; } # complains outside a completion

@@ -3,18 +3,108 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/spangate/spangate/cmd/spangate/internal/caret"
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/spec"
 )
 
+// offline gives cmd the flags of a command without a process. run returns what to print as JSON,
+// and what draws it for people.
+func (p *program) offline(cmd *cobra.Command, shows string, run func(*spangate.Catalog, []string) (any, func(), error)) *cobra.Command {
+	catalog := spangate.Gym
+	cmd.Flags().Func("catalog", "vocabulary, `gym|lens`: gym is NeMo Gym's, lens is nemo-lens's (default gym)", func(name string) error {
+		found, ok := map[string]*spangate.Catalog{"gym": spangate.Gym, "lens": spangate.Lens}[strings.ToLower(name)]
+		if !ok {
+			return errors.New("there is no such catalog; there are gym (NeMo Gym) and lens (nemo-lens)")
+		}
+		catalog = found
+		return nil
+	})
+	completeFlag(cmd, "catalog", "gym\tNeMo Gym's", "lens\tnemo-lens's")
+	asJSON := jsonFlag(cmd, shows)
+	arguments(cmd, func(*cobra.Command) []cobra.Completion { return names(catalog) }, nil)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		answer, draw, err := run(catalog, args)
+		if err == nil {
+			p.out.show(*asJSON, answer, draw)
+		}
+		return err
+	}
+	return cmd
+}
+
+// group is a group as JSON. Its mask is a string, since a JSON number does not hold 64 bits
+// everywhere.
+type group struct {
+	Name    string   `json:"name"`
+	Bit     int      `json:"bit"`
+	Mask    string   `json:"mask"`
+	Presets []string `json:"presets"`
+	Doc     string   `json:"doc"`
+}
+
+// preset is a preset as JSON.
+type preset struct {
+	Name   string   `json:"name"`
+	Mask   string   `json:"mask"`
+	Groups []string `json:"groups"`
+	Doc    string   `json:"doc"`
+}
+
+// groupsOf returns the groups of m, in bit order.
+func groupsOf(c *spangate.Catalog, m spangate.Mask) []group {
+	groups := []group{}
+	for g := range c.Groups() {
+		if !m.HasAny(g.Bit) {
+			continue
+		}
+		row := group{Name: g.Name, Bit: g.Position(), Mask: g.Bit.String(), Presets: []string{}, Doc: g.Doc}
+		for p := range c.Presets() {
+			if p.Mask.HasAny(g.Bit) {
+				row.Presets = append(row.Presets, p.Name)
+			}
+		}
+		groups = append(groups, row)
+	}
+	return groups
+}
+
+func (p *program) groups() *cobra.Command {
+	cmd := &cobra.Command{Use: "groups", Short: "Show the groups of a vocabulary, with their bits"}
+	return p.offline(cmd, "the groups", func(c *spangate.Catalog, _ []string) (any, func(), error) {
+		groups := groupsOf(c, c.All())
+		return groups, func() {
+			rows := [][]string{}
+			for _, g := range groups {
+				in := slices.DeleteFunc(g.Presets, func(name string) bool { return name == spangate.NameAll })
+				rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, list(in, ""), g.Doc})
+			}
+			p.out.table([]string{"GROUP", "BIT", "MASK", "PRESETS", "SPANS"}, rows)
+		}, nil
+	})
+}
+
+func (p *program) presets() *cobra.Command {
+	cmd := &cobra.Command{Use: "presets", Short: "Show the presets of a vocabulary, with their groups"}
+	return p.offline(cmd, "the presets", func(c *spangate.Catalog, _ []string) (any, func(), error) {
+		presets, rows := []preset{}, [][]string{}
+		for p := range c.Presets() {
+			names := c.Names(p.Mask)
+			presets = append(presets, preset{p.Name, p.Mask.String(), names, p.Doc})
+			rows = append(rows, []string{p.Name, p.Mask.String(), p.Doc, list(names, "nothing")})
+		}
+		return presets, func() { p.out.table([]string{"PRESET", "MASK", "CHOOSE IT FOR", "GROUPS"}, rows) }, nil
+	})
+}
+
 func (p *program) explain() *cobra.Command {
-	var c catalog
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "explain SPEC",
 		Short: "Explain a spec: what each entry does, what is on, what becomes of traces",
@@ -28,74 +118,97 @@ exclusion, explain shows a list of the same groups to give Python instead.`,
 		Example: `  spangate explain default,sandbox
   spangate explain all,-step,-optimizer
   spangate explain --catalog lens per_step --json`,
-		Args: oneSpec,
-		RunE: func(_ *cobra.Command, args []string) error {
-			e, err := c.explain(args[0])
-			switch {
-			case err != nil:
-				return offline(err)
-			case asJSON:
-				p.out.json(e)
-			default:
-				e.draw(p.out, &c)
-			}
-			return nil
-		},
 	}
-	c.flag(cmd)
-	cmd.ValidArgsFunction = completeSpec(func(*cobra.Command) []name { return c.completions() })
-	jsonFlag(cmd.Flags(), &asJSON, "the explanation")
-	return cmd
+	return p.offline(cmd, "the explanation", func(c *spangate.Catalog, args []string) (any, func(), error) {
+		e, err := explain(c, args[0])
+		if err != nil {
+			return nil, nil, err
+		}
+		return e, func() { e.draw(p.out, c) }, nil
+	})
+}
+
+// explanation is what a spec means, as JSON. Fields are only ever added.
+type explanation struct {
+	Spec      string  `json:"spec"`      // as given
+	Namespace string  `json:"namespace"` // of the catalog
+	Canonical string  `json:"canonical"` // the spec with the groups alone, in bit order
+	Mask      string  `json:"mask"`      // in hexadecimal
+	Groups    []group `json:"groups"`    // that are on, in bit order
+	Entries   []entry `json:"entries"`   // that are not empty, in the order of the spec
+	Traces    traces  `json:"traces"`    // with just these groups on
+}
+
+// entry is one entry of a spec.
+type entry struct {
+	Name    string `json:"name"`    // as written, without the '-' of an exclusion
+	Offset  int    `json:"offset"`  // of the name in the spec, in bytes
+	Exclude bool   `json:"exclude"` // it begins with '-'
+	Kind    string `json:"kind"`    // preset or group
+	Mask    string `json:"mask"`    // of the name, in hexadecimal
+	// Changes has the groups that the entry adds to those of the entries before it, or that
+	// it takes from those of the whole spec and no exclusion before it has taken.
+	Changes []string `json:"changes"`
+}
+
+// explain returns what text means in c. The error is a [*spangate.ParseError].
+func explain(c *spangate.Catalog, text string) (*explanation, error) {
+	mask, err := c.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	e := &explanation{
+		Spec: text, Namespace: c.Namespace(),
+		Canonical: c.Format(mask), Mask: mask.String(), Groups: groupsOf(c, mask),
+		Entries: []entry{}, Traces: traces{Go: goTraces(mask), Python: pythonTraces(c, text, mask)},
+	}
+	var selected spangate.Mask // by any plain entry: order does not matter
+	for in := range spec.Entries(text) {
+		if m, _ := c.Lookup(in.Name); !in.Exclude {
+			selected |= m
+		}
+	}
+	var added, taken spangate.Mask
+	for in := range spec.Entries(text) {
+		m, _ := c.Lookup(in.Name)
+		row := entry{Name: in.Name, Offset: in.Offset, Exclude: in.Exclude, Kind: "preset", Mask: m.String()}
+		if _, ok := c.Group(in.Name); ok {
+			row.Kind = "group"
+		}
+		if in.Exclude {
+			row.Changes = c.Names(m & selected &^ taken)
+			taken |= m
+		} else {
+			row.Changes = c.Names(m &^ added)
+			added |= m
+		}
+		e.Entries = append(e.Entries, row)
+	}
+	return e, nil
 }
 
 // draw shows e to people.
-func (e *explanation) draw(s *screen, c *catalog) {
-	s.table(nil, [][]string{
-		{"spec", orQuoted(caret.Shown(e.Spec))},
-		{"means", orQuoted(e.Canonical)},
-		{"mask", fmt.Sprintf("%s, %d of the %s of %s", e.Mask, len(e.Groups), plural(c.All().Count(), "group"), e.Namespace)},
-	})
-	if len(e.Entries) > 0 {
-		rows := [][]string{}
-		for _, entry := range e.Entries {
-			rows = append(rows, []string{entry.written(), entry.Kind, entry.effect()})
+func (e *explanation) draw(s *screen, c *spangate.Catalog) {
+	s.fields("spec", orQuoted(escape(e.Spec)), "means", orQuoted(e.Canonical),
+		"mask", fmt.Sprintf("%s, %d of the %s of %s", e.Mask, len(e.Groups), plural(c.All().Count(), "group"), e.Namespace))
+	var rows [][]string
+	for _, entry := range e.Entries {
+		sign, effect, name := "+ ", "nothing: it is on already", escape(entry.Name)
+		if entry.Exclude {
+			sign, effect, name = "- ", "nothing: it is off anyway", "-"+name
 		}
-		s.printf("\n")
-		s.table([]string{"ENTRY", "IS A", "CHANGES"}, rows)
-	}
-	if len(e.Groups) > 0 {
-		rows := [][]string{}
-		for _, g := range e.Groups {
-			rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, g.Doc})
+		if len(entry.Changes) > 0 {
+			effect = sign + strings.Join(entry.Changes, ", ")
 		}
-		s.printf("\n")
-		s.table([]string{"ON", "BIT", "MASK", "SPANS"}, rows)
+		rows = append(rows, []string{name, entry.Kind, effect})
 	}
-	s.printf("\n")
-	s.table([]string{"TRACES", ""}, [][]string{
-		{"Go", e.Traces.Go.Note},
-		{"Python", e.Traces.Python.Note},
-	})
-}
-
-func (e entry) written() string {
-	if e.Exclude {
-		return "-" + caret.Shown(e.Name)
+	s.section([]string{"ENTRY", "IS A", "CHANGES"}, rows)
+	rows = nil
+	for _, g := range e.Groups {
+		rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, g.Doc})
 	}
-	return caret.Shown(e.Name)
-}
-
-// effect says what the entry changes.
-func (e entry) effect() string {
-	switch {
-	case len(e.Changes) > 0 && e.Exclude:
-		return "- " + strings.Join(e.Changes, ", ")
-	case len(e.Changes) > 0:
-		return "+ " + strings.Join(e.Changes, ", ")
-	case e.Exclude:
-		return "nothing: it is off anyway"
-	}
-	return "nothing: it is on already"
+	s.section([]string{"ON", "BIT", "MASK", "SPANS"}, rows)
+	s.section([]string{"TRACES"}, [][]string{{"Go", e.Traces.Go.Note}, {"Python", e.Traces.Python.Note}})
 }
 
 // orQuoted returns text, or for an empty one the quotes that show it.
@@ -104,4 +217,99 @@ func orQuoted(text string) string {
 		return `""`
 	}
 	return text
+}
+
+// traces is what becomes of traces with some groups on, in the processes of one job. Spans lie
+// as in NeMo Gym: the driver's client span is above the agent's server span, which is above the
+// rollout's.
+type traces struct {
+	Go     inGo     `json:"go"`
+	Python inPython `json:"python"`
+}
+
+// inGo is what becomes of traces in Go processes, where spans are behind a gate.
+type inGo struct {
+	Split bool   `json:"split"` // a trace breaks in two at a process; never
+	Root  string `json:"root"`  // the group of the topmost span, if one that is on is above all others
+	Note  string `json:"note"`  // the same for people
+}
+
+// inPython is what becomes of traces in NeMo Gym's own processes, where a span that is off takes
+// the context of the trace with it.
+type inPython struct {
+	Accepted bool     `json:"accepted"` // by nemo-lens, which rejects a spec with an exclusion and then emits no spans
+	Spec     string   `json:"spec"`     // selects the same groups there; empty for no group, since a blank spec is default
+	Split    bool     `json:"split"`    // a trace breaks in two between processes, with Spec
+	Missing  []string `json:"missing"`  // the groups that would have to be on for one trace, in bit order
+	Note     string   `json:"note"`     // the same for people
+}
+
+const (
+	// acrossProcesses has the groups whose spans make up a rollout, which runs in several
+	// processes. Those of nemo-lens are spans of one process.
+	acrossProcesses = spangate.PresetAll &^ spangate.LensPresetAll
+	// joins has the groups whose spans hand a trace from one Python process to the next.
+	joins = spangate.BitServer | spangate.BitHTTPClient
+)
+
+// roots has the groups that may be at the root of a trace, the topmost first.
+var roots = []struct {
+	bit        spangate.Mask
+	name, note string
+}{
+	{spangate.BitJob, "job", "; the root is the job's span"},
+	{spangate.BitHTTPClient, "http_client", "; one trace for each rollout, with the driver's client span as the root"},
+	{spangate.BitServer, "server", "; one trace for each rollout, with the agent's server span as the root"},
+	{spangate.BitRollout, "rollout", "; one trace for each rollout, with its own span as the root, since no client or server span is above it"},
+	{acrossProcesses, "", "; there may be no span above, and what has none begins a trace"},
+}
+
+func goTraces(m spangate.Mask) inGo {
+	if m == 0 {
+		return inGo{Note: "no spans; a trace that comes in is passed on as it is"}
+	}
+	t := inGo{Note: "never split by a Go process: what is beneath a site that is off joins the nearest span above it that is on"}
+	for _, r := range roots {
+		if m.HasAny(r.bit) {
+			t.Root = r.name
+			t.Note += r.note
+			break
+		}
+	}
+	return t
+}
+
+func pythonTraces(c *spangate.Catalog, text string, m spangate.Mask) inPython {
+	const (
+		rejected = "rejected: nemo-lens (b85578f) has no exclusions, and that process emits no spans; its newer registry keeps them pending, and what they take away stays on"
+		noTraces = "for no spans, set NEMO_GYM_OTEL_TRACES_ENABLED=0"
+	)
+	t := inPython{Accepted: true, Spec: c.Format(m), Missing: []string{}}
+	for e := range spec.Entries(text) {
+		t.Accepted = t.Accepted && !e.Exclude
+	}
+	if t.Accepted && m != 0 {
+		t.Spec = text
+	}
+	missing := joins &^ m
+	switch {
+	case spec.Trim(text) == "":
+		t.Note = "a blank spec is not read there, and default is on; " + noTraces
+	case m == 0 && t.Accepted:
+		t.Note = "no spans"
+	case m == 0:
+		t.Note = rejected + "; " + noTraces
+	case !m.HasAny(acrossProcesses):
+		t.Note = "nothing to split: the spans of these groups stay in one process"
+	case missing == 0:
+		t.Note = "one trace across processes: server and http_client are on"
+	default:
+		t.Split, t.Missing = true, c.Names(missing)
+		t.Note = "split across processes: without " + strings.Join(t.Missing, ", ") +
+			" NeMo Gym's processes don't join each other's traces; whole with " + c.Format(m|missing)
+	}
+	if m != 0 && !t.Accepted {
+		t.Note = rejected + "; give it " + t.Spec + " instead; with that, " + t.Note
+	}
+	return t
 }

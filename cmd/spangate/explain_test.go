@@ -13,16 +13,17 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// What the entries add, without what they take, is what is on; what each changes is told once.
+// What the entries add, without what they take, is what is on. No group is in two of them.
 func TestChangesOfTheEntriesAddUp(t *testing.T) {
-	c := &catalog{spangate.Gym}
+	c := spangate.Gym
 	var entries []string
-	for _, n := range c.completions() {
-		entries = append(entries, n.name, "-"+n.name, strings.ToUpper(n.name), " -"+n.name+" ", "")
+	for _, c := range names(c) {
+		name, _, _ := strings.Cut(c, "\t")
+		entries = append(entries, name, "-"+name, strings.ToUpper(name), " -"+name+" ", "")
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(entries), 0, 8).Draw(t, "entries"), ",")
-		e, err := c.explain(text)
+		e, err := explain(c, text)
 		require.NoError(t, err)
 		var on, off spangate.Mask
 		for _, entry := range e.Entries {
@@ -39,7 +40,7 @@ func TestChangesOfTheEntriesAddUp(t *testing.T) {
 				on |= change
 			}
 		}
-		assert.True(t, on.HasAll(off), "what is taken was asked for")
+		assert.True(t, on.HasAll(off), "what is taken was selected")
 		want := spangate.MustParse(text)
 		assert.Equal(t, want, on&^off)
 		assert.Equal(t, want.String(), e.Mask)
@@ -48,13 +49,13 @@ func TestChangesOfTheEntriesAddUp(t *testing.T) {
 	})
 }
 
-// Python's processes join by the spans of client and server, whatever else is on.
+// Python's processes join each other's traces if the spans of client and server are on.
 func TestPythonSplitsAndGoDoesNot(t *testing.T) {
-	c := &catalog{spangate.Gym}
+	c := spangate.Gym
 	across := spangate.MustParse("server,http_client,rollout,verify,agent,model_call,sandbox")
 	joins := spangate.MustParse("server,http_client")
 	for m := spangate.Mask(1); m <= spangate.PresetAll; m++ {
-		got := c.traces(c.Format(m), m)
+		got := traces{goTraces(m), pythonTraces(c, c.Format(m), m)}
 		split := m.HasAny(across) && !m.HasAll(joins)
 		if got.Go.Split || got.Python.Split != split || !got.Python.Accepted {
 			t.Fatalf("%v: %+v", m, got)
@@ -67,14 +68,14 @@ func TestPythonSplitsAndGoDoesNot(t *testing.T) {
 		}
 	}
 	for p := range spangate.Gym.Presets() {
-		assert.False(t, c.traces(p.Name, p.Mask).Python.Split, p.Name)
+		assert.False(t, pythonTraces(c, p.Name, p.Mask).Split, p.Name)
 	}
 }
 
-// In a rollout's trace no span is above the driver's client span, and in the agent none is above
-// its server span.
+// No span is above the driver's client span in a rollout's trace, nor above the server span in
+// the agent.
 func TestRootIsTheTopmostSpanThatIsOn(t *testing.T) {
-	c := &catalog{spangate.Gym}
+	c := spangate.Gym
 	for m := spangate.Mask(0); m <= spangate.PresetAll; m++ {
 		want := ""
 		for _, name := range []string{"job", "http_client", "server", "rollout"} {
@@ -83,16 +84,14 @@ func TestRootIsTheTopmostSpanThatIsOn(t *testing.T) {
 				break
 			}
 		}
-		if got := c.traces(c.Format(m), m).Go.Root; got != want {
+		if got := goTraces(m).Root; got != want {
 			t.Fatalf("%v: %q, not %q", m, got, want)
 		}
 	}
 }
 
-// What is given to Python instead of a spec with exclusions means the same groups, and has no
-// exclusion.
-func TestPythonGetsAListThatItAccepts(t *testing.T) {
-	c := &catalog{spangate.Gym}
+func TestSpecForPythonHasTheSameGroupsAndNoExclusion(t *testing.T) {
+	c := spangate.Gym
 	for text, want := range map[string]string{
 		"default":                "default",
 		" All ,,STEP":            " All ,,STEP",
@@ -105,7 +104,7 @@ func TestPythonGetsAListThatItAccepts(t *testing.T) {
 		" ":                      "",
 		",":                      "",
 	} {
-		e, err := c.explain(text)
+		e, err := explain(c, text)
 		require.NoError(t, err)
 		python := e.Traces.Python
 		assert.Equal(t, want, python.Spec, "%q", text)
@@ -119,16 +118,20 @@ func TestPythonGetsAListThatItAccepts(t *testing.T) {
 	}
 }
 
-// Every name of a vocabulary is told as what it is: a single group that a preset had would
-// not be.
-func TestEveryNameIsToldAsWhatItIs(t *testing.T) {
-	for _, known := range catalogs {
-		c := &catalog{known}
+func TestKindOfEveryName(t *testing.T) {
+	for _, known := range []*spangate.Catalog{spangate.Gym, spangate.Lens} {
+		c := known
+		kinds := make(map[string]string)
 		for p := range c.Presets() {
-			assert.Equal(t, "preset", c.kind(p.Name))
+			kinds[p.Name] = "preset"
 		}
 		for g := range c.Groups() {
-			assert.Equal(t, "group", c.kind(g.Name))
+			kinds[g.Name] = "group"
+		}
+		for name, kind := range kinds {
+			e, err := explain(c, name)
+			require.NoError(t, err)
+			assert.Equal(t, kind, e.Entries[0].Kind, name)
 		}
 	}
 }

@@ -23,15 +23,15 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
-// The memory and the time of the processor that an answer may cost, generously: the race
-// detector takes several times what the command does.
+// The memory and processor time that the command may take for an answer. The race detector
+// multiplies both.
 const (
 	maxMemory = 1536 << 20
 	maxCPU    = 30 * time.Second
 )
 
-// bounded runs the command and asserts that it stays within the bounds.
-func bounded(t *testing.T, args ...string) (stdout, stderr string, code int) {
+// runBounded runs the command and asserts that it stays within maxMemory and maxCPU.
+func runBounded(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	cmd := command(t, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -45,9 +45,9 @@ func bounded(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// compressing answers with what write writes, in gzip, until it returns or the command closes
-// the connection.
-func compressing(t *testing.T, status int, write func(w io.Writer, closed <-chan struct{}) error) (url string) {
+// compressed returns the URL of a server that answers with what write writes, in gzip. write
+// returns when its channel is closed: the command has closed the connection.
+func compressed(t *testing.T, status int, write func(w io.Writer, closed <-chan struct{}) error) (url string) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the connection is closed
 		w.Header().Set("Content-Type", "application/json")
@@ -62,7 +62,7 @@ func compressing(t *testing.T, status int, write func(w io.Writer, closed <-chan
 	return s.URL
 }
 
-// flusher is gzip that can be sent before it is whole.
+// flusher is a gzip writer whose Flush sends what has been written.
 type flusher struct {
 	*gzip.Writer
 	http http.Flusher
@@ -74,7 +74,7 @@ func (f flusher) Flush() error {
 	return err
 }
 
-// endless writes head, and then chunk until it can't.
+// endless returns a function that writes head, then chunk until a write fails.
 func endless(head, chunk string) func(io.Writer, <-chan struct{}) error {
 	chunk = strings.Repeat(chunk, 1<<16/len(chunk))
 	return func(w io.Writer, _ <-chan struct{}) error {
@@ -86,8 +86,7 @@ func endless(head, chunk string) func(io.Writer, <-chan struct{}) error {
 	}
 }
 
-// A small answer may be a large one once it is decompressed, and larger still once it is
-// decoded or drawn.
+// A small answer may be large once it is decompressed, and larger once it is decoded or drawn.
 func TestAnswerIsBounded(t *testing.T) {
 	const begin = `{"generation":"a-1","groups":[`
 	for name, test := range map[string]struct {
@@ -104,11 +103,11 @@ func TestAnswerIsBounded(t *testing.T) {
 		"a text without end":    {endless(`{"generation":"`, `a`), "more than 64 MiB"},
 		"escapes without end":   {endless(`{"generation":"`, `\"{[`), "more than 64 MiB"},
 		"space without end":     {endless(``, ` `), "more than 64 MiB"},
-		"21 million in one MiB": {func(w io.Writer, _ <-chan struct{}) error { return whole(w, begin, `{},`, 64<<20, `{}]}`) }, "more than 65536 objects"},
+		"21 million in one MiB": {func(w io.Writer, _ <-chan struct{}) error { return repeated(w, begin, `{},`, 64<<20, `{}]}`) }, "more than 65536 objects"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			url := compressing(t, http.StatusOK, test.write)
-			stdout, stderr, code := bounded(t, "get", "--url", url, "--timeout", "50s")
+			url := compressed(t, http.StatusOK, test.write)
+			stdout, stderr, code := runBounded(t, "get", "--url", url, "--timeout", "50s")
 			assert.Empty(t, stdout)
 			assert.Equal(t, exitFailed, code)
 			assert.Contains(t, stderr, "answers 200 OK with "+test.want+", which is not read; see that the endpoint is mounted there, and the path")
@@ -116,8 +115,8 @@ func TestAnswerIsBounded(t *testing.T) {
 	}
 }
 
-// whole writes head, chunk until there are n bytes of it, and tail.
-func whole(w io.Writer, head, chunk string, n int, tail string) error {
+// repeated writes head, then chunk for n bytes, then tail.
+func repeated(w io.Writer, head, chunk string, n int, tail string) error {
 	_, err := io.WriteString(w, head)
 	for many := strings.Repeat(chunk, 1<<16/len(chunk)); n > 0 && err == nil; n -= len(many) {
 		_, err = io.WriteString(w, many)
@@ -128,28 +127,26 @@ func whole(w io.Writer, head, chunk string, n int, tail string) error {
 	return err
 }
 
-// The same for every command, and for answers that refuse.
 func TestAnswerIsBoundedForEveryCommand(t *testing.T) {
 	for _, status := range []int{200, 201, 400, 401, 502} {
-		url := compressing(t, status, endless(`{"code":"bad_field","valid":[`, `{},`))
+		url := compressed(t, status, endless(`{"code":"bad_field","valid":[`, `{},`))
 		for _, args := range [][]string{
 			{"get", "--json"}, {"watch"}, {"leases"}, {"set", "all"}, {"reset"}, {"lease", "all", "--for", "1m"}, {"quiet", "all", "--for", "1m"},
 			{"extend", "x", "--for", "1m"}, {"release", "x"},
 		} {
-			_, stderr, code := bounded(t, append(args, "--url", url)...)
+			_, stderr, code := runBounded(t, append(args, "--url", url)...)
 			assert.Contains(t, stderr, "more than 65536 objects", args)
 			assert.Contains(t, []int{exitFailed, exitRefused}, code, args)
 		}
-		stdout, _, code := bounded(t, "__complete", "--url", url, "set", "job,sand")
+		stdout, _, code := runBounded(t, "__complete", "--url", url, "set", "job,sand")
 		assert.Zero(t, code)
 		assert.Contains(t, stdout, "job,sandbox", "the vocabulary of Gym, without a process")
 	}
 }
 
-// An answer within the bounds is decoded and drawn within them too.
 func TestLargestAnswerIsDrawn(t *testing.T) {
 	long := strings.Repeat(`\u202e`, 1<<18)
-	url := compressing(t, http.StatusOK, func(w io.Writer, _ <-chan struct{}) error {
+	url := compressed(t, http.StatusOK, func(w io.Writer, _ <-chan struct{}) error {
 		head := `{"generation":"a-1"`
 		for field, of := range map[string][3]string{ // the first element, the others, and how many they are
 			"enabled": {`"` + long + `"`, `,""`, "50000"},
@@ -162,7 +159,7 @@ func TestLargestAnswerIsDrawn(t *testing.T) {
 			if _, err := fmt.Sscan(of[2], &n); err != nil {
 				return err
 			}
-			if err := whole(w, head+`,"`+field+`":[`+of[0], of[1], n*len(of[1]), "]"); err != nil {
+			if err := repeated(w, head+`,"`+field+`":[`+of[0], of[1], n*len(of[1]), "]"); err != nil {
 				return err
 			}
 			head = ""
@@ -171,14 +168,13 @@ func TestLargestAnswerIsDrawn(t *testing.T) {
 		return err
 	})
 	for _, args := range [][]string{{"get"}, {"get", "--json"}} {
-		stdout, stderr, code := bounded(t, append(args, "--url", url, "--timeout", "50s")...)
+		stdout, stderr, code := runBounded(t, append(args, "--url", url, "--timeout", "50s")...)
 		assert.Zero(t, code, stderr)
 		assert.NotEmpty(t, stdout)
 	}
 }
 
-// Of very many changes in one answer, watch shows the newest.
-func TestWatchShowsTheNewestOfVeryManyChanges(t *testing.T) {
+func TestWatchShowsTheNewestOfManyChanges(t *testing.T) {
 	polls := make(chan bool, 100)
 	polled := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -196,7 +192,7 @@ func TestWatchShowsTheNewestOfVeryManyChanges(t *testing.T) {
 	cmd.Stdout = &stdout
 	require.NoError(t, cmd.Start())
 	for range 3 {
-		received(t, polls)
+		receive(t, polls)
 	}
 	assert.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	assert.NoError(t, cmd.Wait())
@@ -207,13 +203,12 @@ func TestWatchShowsTheNewestOfVeryManyChanges(t *testing.T) {
 	assert.NotContains(t, stdout.String(), `"a-2-256"`)
 }
 
-// Many unknown names, with a suggestion for each, are not all put into the spec.
 func TestRefusalWithManyNamesIsBounded(t *testing.T) {
 	const each = `{"name":"","offset":0,"suggestion":"aaaaaaaa"}`
-	url := compressing(t, http.StatusBadRequest, func(w io.Writer, _ <-chan struct{}) error {
-		return whole(w, `{"code":"unknown_name","unknown":[`+each, ","+each, 60_000*len(each), `]}`)
+	url := compressed(t, http.StatusBadRequest, func(w io.Writer, _ <-chan struct{}) error {
+		return repeated(w, `{"code":"unknown_name","unknown":[`+each, ","+each, 60_000*len(each), `]}`)
 	})
-	_, stderr, code := bounded(t, "set", "all", "--url", url, "--timeout", "50s")
+	_, stderr, code := runBounded(t, "set", "all", "--url", url, "--timeout", "50s")
 	assert.Equal(t, exitUsage, code)
 	assert.Less(t, len(stderr), 64<<10)
 }
@@ -242,10 +237,10 @@ func TestTimeoutEndsAnAnswerThatComesSlowly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := compressing(t, http.StatusOK, write)
+			url := compressed(t, http.StatusOK, write)
 			for _, args := range [][]string{{"get"}, {"watch"}, {"lease", "all", "--for", "1m"}} {
 				begin := time.Now()
-				_, stderr, code := bounded(t, append(args, "--url", url, "--timeout", "300ms")...)
+				_, stderr, code := runBounded(t, append(args, "--url", url, "--timeout", "300ms")...)
 				assert.Equal(t, exitUnreachable, code, args)
 				assert.Contains(t, stderr, "no answer within 300ms", args)
 				assert.Less(t, time.Since(begin), 10*time.Second, args)
@@ -254,16 +249,15 @@ func TestTimeoutEndsAnAnswerThatComesSlowly(t *testing.T) {
 	}
 }
 
-// Gzip that holds nothing, as fast as it can be sent, and a header without end.
-func TestTimeoutEndsAnAnswerThatSaysNothing(t *testing.T) {
-	url := compressing(t, http.StatusOK, func(w io.Writer, _ <-chan struct{}) error {
+func TestTimeoutEndsAnAnswerWithoutContent(t *testing.T) {
+	url := compressed(t, http.StatusOK, func(w io.Writer, _ <-chan struct{}) error {
 		for {
 			if err := w.(flusher).Flush(); err != nil {
 				return err
 			}
 		}
 	})
-	_, stderr, code := bounded(t, "get", "--url", url, "--timeout", "300ms")
+	_, stderr, code := runBounded(t, "get", "--url", url, "--timeout", "300ms")
 	assert.Equal(t, exitUnreachable, code)
 	assert.Contains(t, stderr, "no answer within 300ms")
 
@@ -279,7 +273,7 @@ func TestTimeoutEndsAnAnswerThatSaysNothing(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	_, stderr, code = bounded(t, "get", "--url", s.URL)
+	_, stderr, code = runBounded(t, "get", "--url", s.URL)
 	assert.Equal(t, exitFailed, code)
 	assert.Contains(t, stderr, "server response headers exceeded 65536 bytes")
 }

@@ -20,16 +20,16 @@ import (
 	"github.com/spangate/spangate/control"
 )
 
-// full is a file that takes nothing.
-func full(t *testing.T) *os.File {
+// fullDevice returns a file that can't be written.
+func fullDevice(t *testing.T) *os.File {
 	f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
 
-// unread is a pipe that nothing reads.
-func unread(t *testing.T) *os.File {
+// closedPipe returns a pipe without a reader.
+func closedPipe(t *testing.T) *os.File {
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
 	require.NoError(t, read.Close())
@@ -38,8 +38,8 @@ func unread(t *testing.T) *os.File {
 }
 
 func TestLeaseThatCannotBeShownIsReleased(t *testing.T) {
-	p := started(t)
-	for _, stdout := range []*os.File{full(t), unread(t)} {
+	p := startProcess(t)
+	for _, stdout := range []*os.File{fullDevice(t), closedPipe(t)} {
 		for _, args := range [][]string{
 			{"lease", "sandbox", "--for", "1h"},
 			{"lease", "sandbox", "--for", "1h", "--json"},
@@ -61,7 +61,7 @@ func TestLeaseThatCannotBeShownIsReleased(t *testing.T) {
 }
 
 func TestLeaseThatCanNeitherBeShownNorReleasedIsNamed(t *testing.T) {
-	p := started(t)
+	p := startProcess(t)
 	granting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
 			w.WriteHeader(http.StatusBadGateway)
@@ -73,7 +73,7 @@ func TestLeaseThatCanNeitherBeShownNorReleasedIsNamed(t *testing.T) {
 	for _, args := range [][]string{{"--json"}, nil, {"--wait"}} {
 		cmd := command(t, append([]string{"lease", "sandbox", "--for", "1h", "--url", granting.URL + mount}, args...)...)
 		var stderr bytes.Buffer
-		cmd.Stdout, cmd.Stderr = full(t), &stderr
+		cmd.Stdout, cmd.Stderr = fullDevice(t), &stderr
 		assert.Error(t, cmd.Run())
 		assert.Equal(t, exitFailed, cmd.ProcessState.ExitCode())
 		leases := p.State().Leases
@@ -82,9 +82,9 @@ func TestLeaseThatCanNeitherBeShownNorReleasedIsNamed(t *testing.T) {
 	}
 }
 
-// Standard output is closed, which Go's runtime hides from a write.
+// A write does not fail if standard output is closed, since Go's runtime opens the null device.
 func TestLeaseIsShownOnStandardErrorIfStandardOutputIsClosed(t *testing.T) {
-	p := started(t)
+	p := startProcess(t)
 	for _, test := range []struct{ script, stderr string }{
 		{`exec spangate lease sandbox --for 1h >&-`, `(?m)^lease   `},
 		{`exec spangate quiet job --for 1h --json >&-`, `(?m)^  "id": "`},
@@ -103,9 +103,8 @@ func TestLeaseIsShownOnStandardErrorIfStandardOutputIsClosed(t *testing.T) {
 	assert.Equal(t, "server,http_client,rollout,verify,sandbox", p.on())
 }
 
-// A pipe that is closed early is no failure for a command that has done what it was to do.
-func TestPipeThatIsClosedEarlyIsNoFailure(t *testing.T) {
-	p := started(t)
+func TestPipeClosedEarlyIsNoFailure(t *testing.T) {
+	p := startProcess(t)
 	l, err := p.Lease(control.LeaseRequest{Owner: "ann", Spec: "sandbox", TTL: time.Hour})
 	require.NoError(t, err)
 	for _, args := range [][]string{
@@ -114,7 +113,7 @@ func TestPipeThatIsClosedEarlyIsNoFailure(t *testing.T) {
 	} {
 		cmd := command(t, args...)
 		var stderr bytes.Buffer
-		cmd.Stdout, cmd.Stderr = unread(t), &stderr
+		cmd.Stdout, cmd.Stderr = closedPipe(t), &stderr
 		assert.NoError(t, cmd.Run(), args)
 		assert.Empty(t, stderr.String(), args)
 	}

@@ -20,16 +20,16 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The test binary is the command as well, under the name of spangate on the path, so that the
-// race detector watches every process.
+// The test binary is on the path as spangate too, so that the race detector watches every
+// process.
 func TestMain(m *testing.M) {
-	testscript.Main(leakless{m}, map[string]func(){"spangate": main})
+	testscript.Main(leakChecked{m}, map[string]func(){"spangate": main})
 }
 
-// leakless fails tests that leave a goroutine.
-type leakless struct{ *testing.M }
+// leakChecked fails tests that leave a goroutine.
+type leakChecked struct{ *testing.M }
 
-func (m leakless) Run() int {
+func (m leakChecked) Run() int {
 	// Scripts wait most of the time, so many run at once, however few processors there are.
 	_ = flag.Set("test.parallel", "8")
 	slog.SetDefault(slog.New(slog.DiscardHandler))
@@ -47,15 +47,15 @@ func (m leakless) Run() int {
 	return code
 }
 
-// command is the command with these arguments, as a process of its own.
+// command returns the command with these arguments, to be run as a process.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	return exec.CommandContext(ctx, "spangate", args...)
 }
 
-// ended runs the command to its end.
-func ended(t *testing.T, args ...string) (stdout, stderr string, code int) {
+// runCommand runs the command to its end.
+func runCommand(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	cmd := command(t, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

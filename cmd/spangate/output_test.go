@@ -15,16 +15,16 @@ import (
 	"github.com/spangate/spangate/control"
 )
 
-func TestColoursOnATerminalAloneAndUnlessUnwanted(t *testing.T) {
-	started(t, control.Deny("step"))
-	const terminal = "TTY_FORCE=1" // what stands for one here
+func TestColoursOnlyOnATerminalAndWithoutNoColor(t *testing.T) {
+	startProcess(t, control.Deny("step"))
+	const terminal = "TTY_FORCE=1" // as if the output were a terminal
 	for _, test := range []struct {
 		environment     []string
 		styles, colours bool
 	}{
 		{[]string{"TERM=xterm-256color"}, false, false},
 		{[]string{"TERM=xterm-256color", terminal}, true, true},
-		{[]string{"TERM=xterm-256color", terminal, "NO_COLOR=please"}, true, false},
+		{[]string{"TERM=xterm-256color", terminal, "NO_COLOR=any"}, true, false},
 		{[]string{"TERM=xterm-256color", terminal, "NO_COLOR="}, true, true},
 		{[]string{"TERM=dumb", terminal}, false, false},
 	} {
@@ -47,12 +47,12 @@ func TestColoursOnATerminalAloneAndUnlessUnwanted(t *testing.T) {
 }
 
 func TestOutputInAPipeHasNoTrailingSpace(t *testing.T) {
-	started(t)
+	startProcess(t)
 	for _, args := range [][]string{
 		{"get"}, {"groups"}, {"presets"}, {"explain", "all"}, {"explain", ""}, {"leases"},
 		{"lease", "all", "--for", "1h", "--owner", "ann"}, {"leases"}, {"set", "sandbox"}, {"get"}, {"reset"},
 	} {
-		stdout, stderr, code := ended(t, args...)
+		stdout, stderr, code := runCommand(t, args...)
 		assert.Zero(t, code, args)
 		assert.Empty(t, stderr, args)
 		assert.NotRegexp(t, `[ \t](\n|$)`, stdout, args)
@@ -64,7 +64,7 @@ func TestOutputThatCannotBeWrittenIsAFailure(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer full.Close()
-	started(t)
+	startProcess(t)
 	for _, args := range [][]string{{"groups"}, {"groups", "--json"}, {"explain", "all"}, {"get"}, {"get", "--json"}, {"--help"}, {"watch"}} {
 		cmd := command(t, args...)
 		var stderr bytes.Buffer
@@ -75,7 +75,6 @@ func TestOutputThatCannotBeWrittenIsAFailure(t *testing.T) {
 	}
 }
 
-// What a newcomer runs first.
 func TestGoRunFromTheRoot(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", "run", "./cmd/spangate", "explain", "default,sandboxx")
 	cmd.Dir, cmd.Env = "../..", append(os.Environ(), "GOWORK=")

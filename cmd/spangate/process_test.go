@@ -18,11 +18,11 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// mount is where a process has its endpoint, below the host.
+// mount is the path of the endpoint of a process.
 const mount = "/debug/spans/"
 
-// process is a program with spans to switch: the real endpoint over a real registry and a
-// real gate, on a port of its own.
+// process is a program with spans to switch: the real endpoint, registry and gate, on a port of
+// its own.
 type process struct {
 	*control.Controller
 	registry *registry.Registry
@@ -31,7 +31,7 @@ type process struct {
 	server   *http.Server
 
 	mu    sync.Mutex
-	polls map[string]int // how often the state was asked for on a condition, by connection
+	polls map[string]int // conditional requests for the state, by connection
 }
 
 // newProcess starts a process at an address, or at any, that begins with the baseline default.
@@ -58,7 +58,7 @@ func newProcess(address string, endpoint []control.HandlerOption, options ...con
 	return p, nil
 }
 
-// counting counts the polls that next answers.
+// counting returns next, with its conditional requests counted.
 func (p *process) counting(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("If-None-Match") != "" {
@@ -70,13 +70,13 @@ func (p *process) counting(next http.Handler) http.Handler {
 	})
 }
 
-// polled waits until n clients have each asked twice from now on: then each has the answer to
-// the first.
+// polled waits until n clients have each sent two conditional requests, and reports whether they
+// have: then each has the answer to the first.
 func (p *process) polled(n int) bool {
 	p.mu.Lock()
 	clear(p.polls)
 	p.mu.Unlock()
-	return soon(func() bool {
+	return eventually(func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		twice := 0
@@ -89,16 +89,16 @@ func (p *process) polled(n int) bool {
 	})
 }
 
-// url is the endpoint's.
+// url returns the URL of the endpoint.
 func (p *process) url() string { return "http://" + p.address + mount }
 
-// on is the canonical spec of what the gate shows.
+// on returns the canonical spec of what the gate shows.
 func (p *process) on() string { return spangate.Gym.Format(p.gate.Load()) }
 
 func (p *process) close() error { return cmp.Or(p.server.Close(), p.Controller.Close()) }
 
-// started is a process that ends with the test, and that anyone may change.
-func started(t *testing.T, options ...control.Option) *process {
+// startProcess starts a process that ends with the test, and that anyone may change.
+func startProcess(t *testing.T, options ...control.Option) *process {
 	p, err := newProcess("", []control.HandlerOption{control.Authorize(control.Anyone())}, options...)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, p.close()) })
@@ -106,13 +106,15 @@ func started(t *testing.T, options ...control.Option) *process {
 	return p
 }
 
-// shows waits until the gate shows what the spec says.
-func (p *process) shows(spec string) bool { return soon(func() bool { return p.on() == spec }) }
+// gateBecomes waits until the gate shows spec, and reports whether it does.
+func (p *process) gateBecomes(spec string) bool {
+	return eventually(func() bool { return p.on() == spec })
+}
 
-// soon waits until something is so.
-func soon(so func() bool) bool {
+// eventually waits until condition is true, and reports whether it is.
+func eventually(condition func() bool) bool {
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if so() {
+		if condition() {
 			return true
 		}
 	}

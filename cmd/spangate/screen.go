@@ -15,10 +15,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
 )
@@ -30,6 +32,9 @@ var (
 	amber = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
 	red   = lipgloss.NewStyle().Foreground(lipgloss.Red)
 )
+
+// clearLine moves the cursor to the beginning of its line, and clears the line.
+const clearLine = "\r\x1b[K"
 
 // screen is standard output or standard error: styles and lines that fit on a terminal, plain
 // text elsewhere. It keeps the first error and writes nothing after it.
@@ -44,7 +49,8 @@ type screen struct {
 
 var _ io.Writer = (*screen)(nil)
 
-// newScreen returns the screen that f is. It honours NO_COLOR, whatever its value, CLICOLOR_FORCE and TERM=dumb.
+// newScreen returns the screen for a file. It honours NO_COLOR, whatever its value,
+// CLICOLOR_FORCE and TERM=dumb.
 func newScreen(f *os.File, environment []string) *screen {
 	if os.Getenv("NO_COLOR") != "" {
 		environment = append(slices.Clone(environment), "NO_COLOR=1")
@@ -78,7 +84,7 @@ func wasClosed(f *os.File) bool {
 func (s *screen) Write(p []byte) (int, error) {
 	if s.err == nil {
 		if _, err := s.w.Write(p); err != nil {
-			s.err = &outputError{err}
+			s.err = &commandError{fmt.Errorf("output: %w", err), exitFailed, codeFailed}
 		}
 	}
 	return len(p), s.err
@@ -86,8 +92,17 @@ func (s *screen) Write(p []byte) (int, error) {
 
 func (s *screen) printf(format string, args ...any) { fmt.Fprintf(s, format, args...) }
 
-// json shows v, with an indent, as JSON.
+// json writes v as JSON with an indent.
 func (s *screen) json(v any) { s.encode(v, "  ") }
+
+// show writes an answer as JSON, or has draw show it.
+func (s *screen) show(asJSON bool, answer any, draw func()) {
+	if asJSON {
+		s.json(answer)
+		return
+	}
+	draw()
+}
 
 // encode writes v and a newline as JSON. It escapes every character that does not print, of
 // which encoding/json escapes only some.
@@ -100,90 +115,129 @@ func (s *screen) encode(v any, indent string) {
 		s.err = cmp.Or(s.err, err)
 		return
 	}
-	w := bufio.NewWriter(s) // the screen keeps its error
-	for text := b.Bytes(); len(text) > 0 && s.err == nil; {
-		r, size := utf8.DecodeRune(text)
-		if r == '\n' || strconv.IsPrint(r) && (r != utf8.RuneError || size > 1) {
-			_, _ = w.Write(text[:size])
-		} else {
-			for _, unit := range utf16.AppendRune(nil, r) {
-				fmt.Fprintf(w, `\u%04x`, unit)
-			}
+	quote := func(text string) (quoted string) {
+		if text == "\n" {
+			return text
 		}
-		text = text[size:]
+		for _, unit := range utf16.Encode([]rune(text)) {
+			quoted += fmt.Sprintf(`\u%04x`, unit)
+		}
+		return quoted
 	}
+	w := bufio.NewWriter(s) // the screen keeps its error
+	replaceUnprintable(w, b.String(), quote)
 	_ = w.Flush()
 }
 
-const (
-	gap       = 2   // columns of a terminal between those of a table
-	maxColumn = 128 // the widest column; if nothing is wrapped, a longer cell shifts those to its right
-)
+// escape returns text fit for one line of a terminal: characters that would move the cursor,
+// change its colour or direction, or be invisible are escaped as in Go. All text that is not the
+// command's own goes through it.
+func escape(text string) string {
+	var b strings.Builder
+	replaceUnprintable(&b, text, func(text string) string { return strings.Trim(strconv.Quote(text), `"`) })
+	return b.String()
+}
 
-// table shows rows under headers, which may be nil. It writes each row at once. On a terminal,
-// cells are wrapped if the table is wider than it. It stops when the context ends.
+// replaceUnprintable writes text with each character that does not print, or is not UTF-8,
+// replaced.
+func replaceUnprintable(w io.StringWriter, text string, replace func(string) string) {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
+		if strconv.IsPrint(r) && (r != utf8.RuneError || size > 1) {
+			_, _ = w.WriteString(text[:size])
+		} else {
+			_, _ = w.WriteString(replace(text[:size]))
+		}
+		text = text[size:]
+	}
+}
+
+// short is [escape] for a text of any length: it returns the beginning of a long one.
+func short(text string) string { return beginning(text, 1<<10) }
+
+// label is [escape] for an id, an owner or a name. It returns the beginning of one that is longer
+// than a process allows, since every row of a table is as wide as its widest.
+func label(text string) string { return beginning(text, 128) }
+
+// beginning is [escape] for at most the first n bytes of a text.
+func beginning(text string, n int) string {
+	if len(text) <= n {
+		return escape(text)
+	}
+	return escape(strings.ToValidUTF8(text[:n], "")) + "…"
+}
+
+// table writes rows under headers, which may be nil. On a terminal, cells are wrapped if the
+// table is wider than it. It stops when the context ends.
 func (s *screen) table(headers []string, rows [][]string) {
-	if headers != nil {
-		rows = slices.Concat([][]string{headers}, rows)
+	if len(rows) == 0 {
+		return
 	}
-	var widths []int
-	for _, row := range rows {
+	last := len(headers) - 1
+	t := table.New().BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false)
+	for i, row := range slices.Concat([][]string{headers}, rows) { // headers as a row, since the library cuts headers short
+		row, last = slices.Clone(row), max(last, len(row)-1)
 		for column, cell := range row {
-			if column == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[column] = max(widths[column], min(lipgloss.Width(cell), maxColumn))
-		}
-	}
-	for s.width > 0 {
-		total, widest := gap*(len(widths)-1), 0
-		for column, width := range widths {
-			total += width
-			if width > widths[widest] {
-				widest = column
+			if cell != "" && (i == 0 || headers == nil && column == 0) {
+				row[column] = bold.Render(cell)
 			}
 		}
-		if total <= s.width || widths[widest] == 1 {
-			break
+		if len(row) > 0 {
+			t.Row(row...)
 		}
-		widths[widest]--
 	}
-	for i, row := range rows {
-		if i%256 == 255 && s.ctx.Err() != nil {
+	t.StyleFunc(func(_, column int) lipgloss.Style {
+		if column < last {
+			return lipgloss.NewStyle().PaddingRight(2)
+		}
+		return lipgloss.NewStyle()
+	})
+	text := t.String()
+	if s.width > 0 && lipgloss.Width(text) > s.width {
+		text = t.Width(s.width).String()
+	}
+	n := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		if n++; n%256 == 0 && s.ctx.Err() != nil {
 			s.err = cmp.Or(s.err, s.ctx.Err())
 		}
 		if s.err != nil {
 			return
 		}
-		s.row(row, widths, func(column int) bool { return headers == nil && column == 0 || headers != nil && i == 0 })
+		s.printf("%s\n", strings.TrimRight(line, " "))
 	}
 }
 
-// row shows one row of a table.
-func (s *screen) row(row []string, widths []int, isBold func(column int) bool) {
-	cells, height := make([][]string, len(row)), 0
-	for column, cell := range row {
-		if s.width > 0 && lipgloss.Width(cell) > widths[column] {
-			cell = lipgloss.Wrap(cell, widths[column], "")
-		}
-		cells[column] = strings.Split(cell, "\n")
-		height = max(height, len(cells[column]))
+// section writes an empty line and a table, unless it has no rows.
+func (s *screen) section(headers []string, rows [][]string) {
+	if len(rows) > 0 {
+		s.printf("\n")
+		s.table(headers, rows)
 	}
-	for i := range height {
-		var line strings.Builder
-		for column, lines := range cells {
-			cell := ""
-			if i < len(lines) {
-				cell = lines[i]
-			}
-			pad := strings.Repeat(" ", max(0, widths[column]-lipgloss.Width(cell))+gap)
-			if cell != "" && isBold(column) {
-				cell = bold.Render(cell)
-			}
-			line.WriteString(cell + pad)
+}
+
+// fields writes pairs of a name and a value, without those whose value is empty.
+func (s *screen) fields(namesAndValues ...string) {
+	var rows [][]string
+	for row := range slices.Chunk(namesAndValues, 2) {
+		if row[1] != "" {
+			rows = append(rows, row)
 		}
-		s.printf("%s\n", strings.TrimRight(line.String(), " "))
 	}
+	s.table(nil, rows)
+}
+
+// onlyIf returns text if a condition is true, or "".
+func onlyIf(condition bool, text string) string {
+	if condition {
+		return text
+	}
+	return ""
+}
+
+// warning returns names as a list that stands out, and more behind it, or "" for no names.
+func warning(names []string, more string) string {
+	return onlyIf(len(names) > 0, amber.Render(list(names, ""))+more)
 }
 
 // plural is as in 1 group, 2 groups.
@@ -197,15 +251,24 @@ func plural(n int, what string) string {
 // maxListed is how many names a line lists; with --json all are shown.
 const maxListed = 64
 
-// list returns names as a list: at most maxListed, and how many more there are. For no names it
-// returns the text nothing.
-func list(names []string, nothing string) string {
+// list returns names as a list: at most maxListed, escaped, and how many more there are. For no
+// names it returns the text none.
+func list(names []string, none string) string {
 	if len(names) == 0 {
-		return nothing
+		return none
 	}
-	text := strings.Join(names[:min(len(names), maxListed)], ", ")
+	var shown []string
+	for _, n := range names[:min(len(names), maxListed)] {
+		shown = append(shown, short(n))
+	}
+	text := strings.Join(shown, ", ")
 	if more := len(names) - maxListed; more > 0 {
 		text += fmt.Sprintf(", and %d more", more)
 	}
 	return text
+}
+
+// inSeconds returns d in whole seconds as it counts down: 0s only once nothing is left.
+func inSeconds(d time.Duration) string {
+	return (d + time.Second - 1).Truncate(time.Second).String()
 }

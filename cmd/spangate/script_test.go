@@ -20,7 +20,7 @@ import (
 	"github.com/spangate/spangate/control"
 )
 
-var update = flag.Bool("update", false, "write what the scripts of testdata compare with anew")
+var update = flag.Bool("update", false, "update the files of testdata that scripts compare with")
 
 // TestScripts runs the scripts of testdata, which read as a specification. Besides the
 // commands of testscript they have
@@ -28,14 +28,14 @@ var update = flag.Bool("update", false, "write what the scripts of testdata comp
 //	process [OPTION=VALUE…]   a process begins, and SPANGATE_URL is its endpoint; options are
 //	                          token, readonly, deny, ceiling, roots, leases (how many there may be)
 //	restart                   it ends, and another one begins at the same address
-//	end                       it ends
-//	gate SPEC                 its gate shows just these groups, now or soon
-//	polled N                  N commands that watch it have seen it as it is now
+//	end                       the process ends
+//	gate SPEC                 waits until its gate shows just these groups
+//	polled N                  waits until N commands that watch it have seen its state
 //	pin GROUP…                its program pins these groups
 //	library                   a library registers, with the group query
 //	code N COMMAND…           the command ends with this exit code
 //	json stdout|stderr        what the command wrote is JSON, whole or line by line
-//	grab NAME PATTERN         NAME is what PATTERN has in parentheses, in what was written
+//	grab NAME PATTERN         sets NAME to what PATTERN has in parentheses, in what was written
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
@@ -43,36 +43,36 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
-			r := &running{}
+			r := &scriptProcess{}
 			env.Values[key{}] = r
 			env.Defer(r.end)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"process": onProcess(func(ts *testscript.TestScript, r *running, args []string) {
+			"process": onProcess(func(ts *testscript.TestScript, r *scriptProcess, args []string) {
 				r.end()
 				r.args = args
 				r.begin(ts, "")
 			}),
-			"restart": onProcess(func(ts *testscript.TestScript, r *running, _ []string) {
+			"restart": onProcess(func(ts *testscript.TestScript, r *scriptProcess, _ []string) {
 				r.end()
 				r.begin(ts, r.address)
 			}),
-			"end": onProcess(func(_ *testscript.TestScript, r *running, _ []string) { r.end() }),
-			"gate": onProcess(func(ts *testscript.TestScript, r *running, args []string) {
-				if !r.shows(args[0]) {
+			"end": onProcess(func(_ *testscript.TestScript, r *scriptProcess, _ []string) { r.end() }),
+			"gate": onProcess(func(ts *testscript.TestScript, r *scriptProcess, args []string) {
+				if !r.gateBecomes(args[0]) {
 					ts.Fatalf("the gate shows %q", r.on())
 				}
 			}),
-			"polled": onProcess(func(ts *testscript.TestScript, r *running, args []string) {
+			"polled": onProcess(func(ts *testscript.TestScript, r *scriptProcess, args []string) {
 				n, err := strconv.Atoi(args[0])
 				ts.Check(err)
 				if !r.polled(n) {
 					ts.Fatalf("fewer than %d commands ask", n)
 				}
 			}),
-			"pin": onProcess(func(ts *testscript.TestScript, r *running, args []string) { ts.Check(r.registry.Pin(args...)) }),
-			"library": onProcess(func(ts *testscript.TestScript, r *running, _ []string) {
+			"pin": onProcess(func(ts *testscript.TestScript, r *scriptProcess, args []string) { ts.Check(r.registry.Pin(args...)) }),
+			"library": onProcess(func(ts *testscript.TestScript, r *scriptProcess, _ []string) {
 				ts.Check(r.registry.Register(library, new(spangate.Gate)))
 			}),
 			"code": codeCommand,
@@ -84,21 +84,21 @@ func TestScripts(t *testing.T) {
 
 var library = spangate.MustCatalog("mydb", []spangate.Group{{Name: "query", Bit: 1, Doc: "one query"}}, nil)
 
-// running is the process of a script. Its zero value is none.
-type running struct {
+// scriptProcess is the process of a script. The zero value is none.
+type scriptProcess struct {
 	*process
 	args  []string
 	ended bool
 }
 
-// key is that of a script's *running among its values.
+// key is that of a script's *scriptProcess among its values.
 type key struct{}
 
-func onProcess(do func(*testscript.TestScript, *running, []string)) func(*testscript.TestScript, bool, []string) {
-	return func(ts *testscript.TestScript, _ bool, args []string) { do(ts, ts.Value(key{}).(*running), args) }
+func onProcess(do func(*testscript.TestScript, *scriptProcess, []string)) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, _ bool, args []string) { do(ts, ts.Value(key{}).(*scriptProcess), args) }
 }
 
-func (r *running) begin(ts *testscript.TestScript, address string) {
+func (r *scriptProcess) begin(ts *testscript.TestScript, address string) {
 	endpoint := []control.HandlerOption{control.Authorize(control.Anyone())}
 	var options []control.Option
 	for _, arg := range r.args {
@@ -128,7 +128,7 @@ func (r *running) begin(ts *testscript.TestScript, address string) {
 	ts.Setenv(envURL, p.url())
 }
 
-func (r *running) end() {
+func (r *scriptProcess) end() {
 	if r.process != nil && !r.ended {
 		r.ended = true
 		if err := r.close(); err != nil {

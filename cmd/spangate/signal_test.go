@@ -19,13 +19,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLeaseIsReleasedByWhicheverSignal(t *testing.T) {
+func TestLeaseIsReleasedOnEachSignal(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {
-			p := started(t)
+			p := startProcess(t)
 			cmd := command(t, "lease", "sandbox", "--for", "1h", "--wait")
 			require.NoError(t, cmd.Start())
-			require.True(t, p.shows("job,server,http_client,rollout,sandbox"))
+			require.True(t, p.gateBecomes("job,server,http_client,rollout,sandbox"))
 			require.NoError(t, cmd.Process.Signal(signal))
 			assert.NoError(t, cmd.Wait())
 			assert.Equal(t, "job,server,http_client,rollout", p.on())
@@ -33,13 +33,13 @@ func TestLeaseIsReleasedByWhicheverSignal(t *testing.T) {
 	}
 }
 
-// The signal comes while the process has granted the lease and not answered yet.
-func TestLeaseThatIsJustGrantedIsReleased(t *testing.T) {
+// The signal comes after the process has granted the lease and before it answers.
+func TestLeaseGrantedDuringASignalIsReleased(t *testing.T) {
 	for code, args := range map[int][]string{
 		exitOK:          {"lease", "sandbox", "--for", "1h", "--wait"},
 		exitInterrupted: {"lease", "sandbox", "--for", "1h"},
 	} {
-		p := started(t)
+		p := startProcess(t)
 		granted, answer := make(chan bool, 1), make(chan bool)
 		slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			later := httptest.NewRecorder()
@@ -58,7 +58,7 @@ func TestLeaseThatIsJustGrantedIsReleased(t *testing.T) {
 		cmd := command(t, append(args, "--url", slow.URL+mount)...)
 		cmd.Stderr = &stderr
 		require.NoError(t, cmd.Start())
-		received(t, granted)
+		receive(t, granted)
 		assert.Equal(t, "job,server,http_client,rollout,sandbox", p.on())
 		assert.NoError(t, cmd.Process.Signal(os.Interrupt))
 		time.Sleep(50 * time.Millisecond) // for the signal to arrive first; if it does not, the test is another one
@@ -73,39 +73,39 @@ func TestLeaseThatIsJustGrantedIsReleased(t *testing.T) {
 	}
 }
 
-// received waits for a value of c.
-func received(t *testing.T, c <-chan bool) {
+// receive waits for a value of c.
+func receive(t *testing.T, c <-chan bool) {
 	select {
 	case <-c:
 	case <-time.After(20 * time.Second):
-		assert.Fail(t, "nothing came")
+		assert.Fail(t, "no value in time")
 	}
 }
 
 func TestSecondSignalEndsACommandThatCannotRelease(t *testing.T) {
-	p := started(t)
+	p := startProcess(t)
 	deleting, ended := make(chan bool, 1), make(chan bool)
-	deaf := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
 			deleting <- true
 			<-ended
 		}
 		p.server.Handler.ServeHTTP(w, r)
 	}))
-	defer deaf.Close()
+	defer slow.Close()
 	defer close(ended)
-	cmd := command(t, "lease", "sandbox", "--for", "1h", "--wait", "--url", deaf.URL+mount)
+	cmd := command(t, "lease", "sandbox", "--for", "1h", "--wait", "--url", slow.URL+mount)
 	require.NoError(t, cmd.Start())
-	assert.True(t, p.shows("job,server,http_client,rollout,sandbox"))
+	assert.True(t, p.gateBecomes("job,server,http_client,rollout,sandbox"))
 	assert.NoError(t, cmd.Process.Signal(os.Interrupt))
-	received(t, deleting)
+	receive(t, deleting)
 	assert.NoError(t, cmd.Process.Signal(syscall.SIGTERM)) // shells have background jobs ignore SIGINT
 	assert.Error(t, cmd.Wait())
 	assert.Equal(t, syscall.SIGTERM, cmd.ProcessState.Sys().(syscall.WaitStatus).Signal())
 }
 
 func TestWatchEndsWhenItsPipeIsClosed(t *testing.T) {
-	p := started(t)
+	p := startProcess(t)
 	cmd := command(t, "watch", "--interval", "100ms")
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)

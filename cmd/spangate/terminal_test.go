@@ -15,17 +15,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The signal is that of the terminal for Ctrl-C.
+// The terminal turns Ctrl-C into a signal.
 func TestLeaseOnATerminalCountsDownAndIsReleasedByCtrlC(t *testing.T) {
-	p := started(t)
+	p := startProcess(t)
 	cmd := command(t, "lease", "sandbox", "--for", "1h", "--wait")
 	cmd.Env = append(os.Environ(), "TERM=xterm")
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 40})
 	require.NoError(t, err)
 	defer terminal.Close()
-	require.True(t, p.shows("job,server,http_client,rollout,sandbox"))
+	require.True(t, p.gateBecomes("job,server,http_client,rollout,sandbox"))
 	var shown []byte
-	require.True(t, soon(func() bool {
+	require.True(t, eventually(func() bool {
 		b := make([]byte, 1024)
 		n, err := terminal.Read(b)
 		require.NoError(t, err)

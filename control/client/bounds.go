@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package endpoint
+package client
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 // and draw.
 const (
 	maxBytes   = 64 << 20 // after decompression
-	maxValues  = 2 << 20  // objects, lists and what stands between their commas
+	maxValues  = 2 << 20  // objects, lists and commas
 	maxObjects = 1 << 16  // each becomes a struct, which is many times larger than its JSON
 	maxDepth   = 32       // the state itself has 5
 )
