@@ -86,7 +86,8 @@ func (d *driver) stop() error {
 	return err
 }
 
-// step is one rollout of a job, and what is on when it begins.
+// step is one rollout of a job, and what is on when it begins. It differs in one field at most
+// from the step before.
 type step struct {
 	spec  string // the baseline of every process
 	lease bool   // whether the resources server has a lease of leasedSpec
@@ -126,8 +127,7 @@ func (d *driver) batch(ctx context.Context, steps []step) (r Run, spans []Span, 
 	return r, spans, nil
 }
 
-// job runs one rollout for each step. Where a step differs from the one before, the driver
-// first changes what is on, while the job and all processes run on.
+// job runs one rollout for each step, and changes what is on between them.
 func (d *driver) job(ctx context.Context, steps []step) (rollouts []Rollout, err error) {
 	err = otelgate.Do(ctx, d.jobs, "job", func(ctx context.Context, span trace.Span) error {
 		span.SetAttributes(attribute.Int("job.rollouts", len(steps)))
@@ -167,7 +167,7 @@ func (d *driver) rollout(ctx context.Context, task Task) (Rollout, error) {
 	return Rollout{ID: id, Prompt: task.Prompt, Answer: outcome.Answer, Reward: outcome.Reward}, err
 }
 
-// change goes from one step's groups to the next one's.
+// change changes what is on at one step to what is on at the next.
 func (d *driver) change(ctx context.Context, from, to step) (err error) {
 	switch {
 	case from.spec != to.spec:

@@ -7,15 +7,14 @@
 //	go run ./examples/rollout --hold   keeps the processes up, to switch groups by hand
 //
 // A driver gives tasks to an agent server. The agent asks a model server what to do, runs the
-// model's tool on a resources server, and has that server verify the answer. Nothing is
-// simulated: the processes call each other over HTTP with otelhttp on both sides, export spans
-// with OpenTelemetry's SDK over OTLP/HTTP, and the driver receives and draws them. Each process
-// has its own gate, and an endpoint that shows which groups are on and why. Through the
-// endpoints the driver changes the groups while everything runs.
+// model's tool on a resources server, and has that server verify the answer. The processes call
+// each other over HTTP, with otelhttp on both sides, and export their spans with OpenTelemetry's
+// SDK over OTLP/HTTP to the driver. Each has its own gate, and an endpoint that shows which
+// groups are on and why, and through which the driver changes them.
 //
-// To see how a program is instrumented, read telemetry.go and serve.go, then agent.go and
-// resources.go, which have the two forms of a site. driver.go uses the client of the endpoint.
-// rolloutid.go keeps a rollout one trace where no span above is on. report.go documents --json.
+// To see how a program is instrumented, read telemetry.go and serve.go, then gym.go, which has
+// the two forms of a site. driver.go changes the groups. rolloutid.go keeps a rollout one trace
+// where no span above is on. report.go documents the output of --json.
 package main
 
 import (
@@ -71,11 +70,11 @@ const maxRollouts = 500
 
 // options is the command line.
 type options struct {
-	specs            []string // nil: the default jobs
+	specs            []string // nil runs the default jobs
 	rollouts         int
 	json, hold, bare bool
 	listen           string
-	otlp             string // the URL that spans are posted to; empty: the driver's own collector
+	otlp             string // the URL that spans are posted to; empty for the driver's own collector
 }
 
 const usage = `Runs rollouts on three server processes and draws their spans, while groups of spans are
@@ -121,7 +120,7 @@ func parseOptions(args []string) (*options, error) {
 	if o.bare {
 		o.specs = []string{""}
 	}
-	if flags.Changed("otlp") {
+	if flags.Changed("otlp") { // it may be empty, which is an error
 		u, err := url.Parse(o.otlp)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return nil, fmt.Errorf("--otlp %q: must be an http or https URL, as in http://localhost:4318", o.otlp)
@@ -134,20 +133,16 @@ func parseOptions(args []string) (*options, error) {
 	return o, nil
 }
 
+const innerOnly = "per_rollout,-server,-http_client"
+
 // The jobs that run without --spec.
 var (
-	defaultSpecs = []string{"default", "per_rollout", "all", "per_rollout,-server,-http_client", ""}
+	defaultSpecs = []string{"default", "per_rollout", "all", innerOnly, ""}
 	liveSteps    = []step{
-		{spec: "default"}, {spec: "default"},
-		{spec: "all"}, {spec: "all"},
-		{spec: "per_rollout,-server,-http_client"}, {spec: "per_rollout,-server,-http_client"},
-		{spec: ""}, {spec: ""},
+		{spec: "default"}, {spec: "default"}, {spec: "all"}, {spec: "all"},
+		{spec: innerOnly}, {spec: innerOnly}, {spec: ""}, {spec: ""},
 	}
-	leasedSteps = []step{
-		{spec: "default"},
-		{spec: "default", lease: true}, {spec: "default", lease: true},
-		{spec: "default"},
-	}
+	leasedSteps = []step{{spec: "default"}, {spec: "default", lease: true}, {spec: "default", lease: true}, {spec: "default"}}
 )
 
 // run is the program, from its first process to its last.

@@ -37,7 +37,7 @@ func newPrinter(w io.Writer, environment []string) *printer {
 func (p *printer) intro(d *driver) {
 	fmt.Fprintln(p, bold.Render("Rollouts on four processes, their spans switched by group while they run"))
 	for _, process := range d.processes {
-		fmt.Fprintf(p, "%-9s  process %-7d  %s\n", process.role, process.pid, process.url+spansPath)
+		fmt.Fprintf(p, "%-9s  process %-7d  %s\n", process.role, process.pid, process.spans.URL())
 	}
 	fmt.Fprintln(p, "No process restarts. Each URL shows which groups are on and why; --hold keeps them up.")
 	switch {
@@ -164,14 +164,14 @@ func (d *driver) hold(ctx context.Context, p *printer) error {
 // instructions says how to change what is on.
 func (p *printer) instructions(d *driver) {
 	fmt.Fprintf(p, "\n%s\n", bold.Render("The processes stay up until Ctrl-C"))
+	drawn := "it is drawn when it has other spans than the last."
 	if d.received == nil {
-		fmt.Fprintln(p, "Every second a rollout runs; its spans go to your collector.")
-	} else {
-		fmt.Fprintln(p, "Every second a rollout runs; it is drawn when it has other spans than the last.")
+		drawn = "its spans go to your collector."
 	}
+	fmt.Fprintln(p, "Every second a rollout runs;", drawn)
 	fmt.Fprintln(p, "Change what is on in a browser, with the token below:")
 	for _, process := range d.processes {
-		fmt.Fprintf(p, "  %-9s  %s\n", process.role, process.url+spansPath)
+		fmt.Fprintf(p, "  %-9s  %s\n", process.role, process.spans.URL())
 	}
 	fmt.Fprintf(p, `or from another terminal, in the root of the repository:
   export SPANGATE_URL=%s
@@ -179,5 +179,5 @@ func (p *printer) instructions(d *driver) {
   go run ./cmd/spangate get
   go run ./cmd/spangate lease sandbox --for 30s
   curl -H "Authorization: Bearer $%[2]s" ${SPANGATE_URL}leases -d spec=sandbox -d ttl=30s -d owner=me
-`, d.resources.url+spansPath, tokenVariable, d.token)
+`, d.resources.spans.URL(), tokenVariable, d.token)
 }
