@@ -34,14 +34,8 @@ var tasks = [...]Task{
 
 // Message is one turn of the conversation of agent, model and tool.
 type Message struct {
-	Role    string `json:"role"` // user, assistant or tool
-	Content string `json:"content,omitempty"`
-	Call    *Call  `json:"call,omitempty"` // the assistant asks for a run of the tool
-}
-
-// Call is a call of the only tool, a calculator.
-type Call struct {
-	Expression string `json:"expression"`
+	Role    string `json:"role"` // user, assistant, or for the calculator, which is the only tool: call, tool
+	Content string `json:"content"`
 }
 
 // Attempt is an answer to verify.
@@ -93,12 +87,12 @@ func (a *agent) answer(ctx context.Context, prompt string) (answer string, err e
 			if err != nil {
 				return err
 			}
-			if reply.Call == nil {
+			if reply.Role != "call" {
 				answer = reply.Content
 				span.SetAttributes(attribute.Int("agent.turns", turn+1))
 				return nil
 			}
-			result, err := call[Message](ctx, a.client, a.resources+"/tool", reply.Call)
+			result, err := call[Message](ctx, a.client, a.resources+"/tool", reply)
 			if err != nil {
 				return err
 			}
@@ -126,11 +120,10 @@ func (m *model) respond(ctx context.Context, conversation []Message) (reply Mess
 			return errors.New("the conversation is empty")
 		}
 		span.SetAttributes(attribute.Int("model.messages", len(conversation)))
-		reply = Message{Role: "assistant"}
-		if last := conversation[len(conversation)-1]; last.Role == "tool" {
-			reply.Content = last.Content
-		} else {
-			reply.Call = &Call{Expression: expression(last.Content)}
+		last := conversation[len(conversation)-1]
+		reply = Message{Role: "call", Content: expression(last.Content)}
+		if last.Role == "tool" {
+			reply = Message{Role: "assistant", Content: last.Content}
 		}
 		return nil
 	})
@@ -169,14 +162,14 @@ func newResources(t *telemetry) http.Handler {
 }
 
 // tool runs the calculator. The model gets an error of the sandbox as the result.
-func (r *resources) tool(ctx context.Context, call Call) (Message, error) {
+func (r *resources) tool(ctx context.Context, call Message) (Message, error) {
 	// The guarded form of a site is for hot code. While the group is off, it costs a load and
 	// an AND, and the block is not evaluated, attributes included.
 	if r.gate.On(spangate.BitSandbox) {
-		_, span := r.tracer.Start(ctx, "sandbox", trace.WithAttributes(attribute.String("sandbox.code", call.Expression)))
+		_, span := r.tracer.Start(ctx, "sandbox", trace.WithAttributes(attribute.String("sandbox.code", call.Content)))
 		defer span.End()
 	}
-	value, err := evaluate(call.Expression)
+	value, err := evaluate(call.Content)
 	if err != nil {
 		value = err.Error()
 	}

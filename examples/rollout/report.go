@@ -68,34 +68,34 @@ func newRun(rollouts []Rollout) Run {
 
 // count counts the spans of a job with these rollouts.
 func count(spans []Span, rollouts []Rollout) *Received {
-	f := newForest(spans)
 	r := &Received{
 		Spans:     len(spans),
-		Traces:    len(f.traces),
 		ByGroup:   make(map[string]int),
 		ByName:    make(map[string]int),
 		ByProcess: make(map[string]int),
 		Rollouts:  make([]RolloutSpans, len(rollouts)),
 	}
-	type part struct { // the spans of a rollout in one trace
-		rollout string
-		trace   pcommon.TraceID
-	}
-	parts := make(map[part]int)
+	present := present(spans)
+	traces := make(map[pcommon.TraceID]bool)
+	ofRollout := make(map[string]map[pcommon.TraceID]int) // how many spans in which trace
 	for _, s := range spans {
 		r.ByGroup[s.Group]++
 		r.ByName[s.Name]++
 		r.ByProcess[s.Process]++
-		parts[part{s.Rollout, s.ID.Trace}]++
+		traces[s.ID.Trace] = true
 		if s.root() {
 			r.Roots++
-		} else if f.orphan(s) {
+		} else if !present[s.Parent] {
 			r.Orphans++
 		}
+		if ofRollout[s.Rollout] == nil {
+			ofRollout[s.Rollout] = make(map[pcommon.TraceID]int)
+		}
+		ofRollout[s.Rollout][s.ID.Trace]++
 	}
-	for part, spans := range parts {
-		i := slices.IndexFunc(rollouts, func(r Rollout) bool { return r.ID == part.rollout })
-		if i >= 0 { // not the job's own span
+	r.Traces = len(traces)
+	for i, rollout := range rollouts {
+		for _, spans := range ofRollout[rollout.ID] {
 			r.Rollouts[i].Spans += spans
 			r.Rollouts[i].Traces++
 		}

@@ -61,35 +61,14 @@ func newSpan(resource pcommon.Resource, s ptrace.Span) Span {
 	return span
 }
 
-// forest is spans as trees. Its lists are ordered by the start of the spans.
-type forest struct {
-	present  map[spanID]bool
-	children map[spanID][]Span
-	traces   []pcommon.TraceID
-	tops     map[pcommon.TraceID][]Span // those without a parent, or with one that is not present
-}
-
-func newForest(spans []Span) *forest {
-	spans = slices.SortedStableFunc(slices.Values(spans), func(a, b Span) int { return a.Start.Compare(b.Start) })
-	f := &forest{present: make(map[spanID]bool), children: make(map[spanID][]Span), tops: make(map[pcommon.TraceID][]Span)}
+// present returns the IDs of spans. A span whose parent is not present is a root or an orphan.
+func present(spans []Span) map[spanID]bool {
+	ids := make(map[spanID]bool)
 	for _, s := range spans {
-		f.present[s.ID] = true
+		ids[s.ID] = true
 	}
-	for _, s := range spans {
-		if f.present[s.Parent] {
-			f.children[s.Parent] = append(f.children[s.Parent], s)
-			continue
-		}
-		if f.tops[s.ID.Trace] == nil {
-			f.traces = append(f.traces, s.ID.Trace)
-		}
-		f.tops[s.ID.Trace] = append(f.tops[s.ID.Trace], s)
-	}
-	return f
+	return ids
 }
-
-// orphan reports whether s has a parent that is not present.
-func (f *forest) orphan(s Span) bool { return !s.root() && !f.present[s.Parent] }
 
 var (
 	bold  = lipgloss.NewStyle().Bold(true)
@@ -111,38 +90,44 @@ func (p *printer) tree(spans []Span) string {
 	if len(spans) == 0 {
 		return ""
 	}
-	f := newForest(spans)
+	spans = slices.SortedStableFunc(slices.Values(spans), func(a, b Span) int { return a.Start.Compare(b.Start) })
+	present := present(spans)
 	var labels, processes, times []string // the columns
 	row := func(label, process, took string) {
 		labels, times = append(labels, label), append(times, took)
 		processes = append(processes, processStyles[process].Render(process))
 	}
-	var grow func(spans []Span, indent string)
-	grow = func(spans []Span, indent string) {
-		for i, s := range spans {
+	var grow func(indent string, selects func(Span) bool)
+	grow = func(indent string, selects func(Span) bool) {
+		siblings := slices.DeleteFunc(slices.Clone(spans), func(s Span) bool { return !selects(s) })
+		for i, s := range siblings {
 			branch, beside := p.branch, p.beside
-			if i == len(spans)-1 {
+			if i == len(siblings)-1 {
 				branch, beside = p.last, "    "
 			}
 			label := faint.Render(indent+branch) + bold.Render(s.Group)
 			if s.Name != s.Group {
 				label += " " + s.Name
 			}
-			if f.orphan(s) {
+			if !s.root() && !present[s.Parent] {
 				label += alarm.Render(" (parent missing)")
 			}
-			row(label, s.Process, fmt.Sprintf("%.2f ms", float64(s.Took)/float64(time.Millisecond)))
-			grow(f.children[s.ID], indent+beside)
+			row(label, s.Process, fmt.Sprintf("%.2f ms", s.Took.Seconds()*1000))
+			grow(indent+beside, func(child Span) bool { return child.Parent == s.ID })
 		}
 	}
-	for _, id := range f.traces {
-		row(faint.Render(fmt.Sprintf("trace %x", id[:4])), "", "")
-		grow(f.tops[id], "")
+	drawn := make(map[pcommon.TraceID]bool)
+	for _, s := range spans {
+		if id := s.ID.Trace; !drawn[id] {
+			drawn[id] = true
+			row(faint.Render(fmt.Sprintf("trace %x", id[:4])), "", "")
+			grow("", func(top Span) bool { return top.ID.Trace == id && !present[top.Parent] })
+		}
 	}
 	column := lipgloss.NewStyle().PaddingLeft(2)
-	drawn := lipgloss.JoinHorizontal(lipgloss.Top,
+	columns := lipgloss.JoinHorizontal(lipgloss.Top,
 		strings.Join(labels, "\n"),
 		column.Render(strings.Join(processes, "\n")),
 		column.Align(lipgloss.Right).Render(strings.Join(times, "\n")))
-	return trailingSpace.ReplaceAllString(drawn, "") + "\n"
+	return trailingSpace.ReplaceAllString(columns, "") + "\n"
 }
