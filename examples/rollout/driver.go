@@ -13,6 +13,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control/wire"
@@ -22,16 +23,21 @@ import (
 // driver runs rollouts on the servers, and changes which spans are on while they run.
 type driver struct {
 	*server
-	*fleet
-	token     string
-	processes []*process   // its own too
-	received  *collector   // nil if the spans go to the reader's collector
-	jobs      trace.Tracer // of the group job
-	tracer    trace.Tracer // of no group: its site asks the gate itself
-	client    *http.Client
+	agent, model, resources *process
+	processes               []*process // these, and its own
+	token                   string
+	received                *collector   // nil if the spans go to the reader's collector
+	jobs                    trace.Tracer // of the group job
+	tracer                  trace.Tracer // of no group: its site asks the gate itself
+	client                  *http.Client
+
+	ctx    context.Context // done when a server has died, or all are to stop
+	cancel context.CancelFunc
+	exits  *errgroup.Group // a goroutine for each server, which waits for its exit
 }
 
-// startDriver starts the collector, the endpoint of this process, and the servers.
+// startDriver starts the collector, the endpoint of this process, and the servers. If it fails,
+// the servers that it has started end with this process.
 func startDriver(ctx context.Context, o *options) (d *driver, err error) {
 	d = &driver{token: rand.Text()}
 	url := o.otlp
@@ -59,11 +65,32 @@ func startDriver(ctx context.Context, o *options) (d *driver, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.fleet, err = startFleet(ctx, url, d.token); err != nil {
+
+	ctx, d.cancel = context.WithCancel(ctx)
+	d.exits, d.ctx = errgroup.WithContext(ctx)
+	if d.model, err = d.start("model", url, "", ""); err != nil {
+		return nil, err
+	}
+	if d.resources, err = d.start("resources", url, "", ""); err != nil {
+		return nil, err
+	}
+	if d.agent, err = d.start("agent", url, d.model.url, d.resources.url); err != nil {
 		return nil, err
 	}
 	d.processes = []*process{self, d.agent, d.model, d.resources}
 	return d, nil
+}
+
+// stop ends every process, and returns an error if a server died or had to be killed.
+func (d *driver) stop() error {
+	d.cancel()
+	err := d.exits.Wait()
+	d.Close()
+	d.telemetry.stop()
+	if d.received != nil {
+		d.received.Close()
+	}
+	return err
 }
 
 // ignoreSettings unsets the OTEL_… variables, for the servers too: they are meant for the
@@ -74,16 +101,6 @@ func ignoreSettings() {
 			os.Unsetenv(name)
 		}
 	}
-}
-
-func (d *driver) stop() error {
-	err := d.fleet.stop()
-	d.server.Close()
-	d.telemetry.stop()
-	if d.received != nil {
-		d.received.Close()
-	}
-	return err
 }
 
 // step is one rollout of a job, and what is on when it begins. It differs in one field at most

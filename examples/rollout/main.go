@@ -157,7 +157,7 @@ func run(ctx context.Context, o *options, stdout io.Writer) (err error) {
 			err = died
 		}
 	}()
-	ctx = d.fleet.ctx
+	ctx = d.ctx
 	p := newPrinter(stdout, os.Environ())
 	if o.json {
 		p.Writer = io.Discard
