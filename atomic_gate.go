@@ -8,16 +8,14 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Gate is a [Mask] that a program reads at every site and swaps while it runs.
+// Gate is a [Mask] that every site of a program reads, and that may change while it runs.
 //
-// The zero value is ready to use and has everything off. A Gate must not be copied after
-// first use; go vet reports a copy. Every method may be called from any goroutine; as with
-// the types of [sync/atomic], all of them take effect in one order that all goroutines see.
-//
-// Its methods are named as in [atomic.Uint64], where they do the same.
+// The zero value is ready to use and has everything off. A Gate must not be copied after first
+// use; go vet reports a copy. It is safe for concurrent use, with the memory order of
+// [sync/atomic]. Methods that [atomic.Uint64] has too are named as there.
 type Gate struct {
-	_    [0]atomic.Uint64 // aligns word to 8 bytes on every processor, and is not to be copied
-	_    cpu.CacheLinePad // keeps writes to a neighbour off the word's cache line; empty on wasm
+	_    [0]atomic.Uint64 // aligns word to 8 bytes on every processor, and makes go vet report a copy
+	_    cpu.CacheLinePad // so that no other variable shares word's cache line; empty on wasm
 	word uint64
 	_    cpu.CacheLinePad
 }
@@ -29,18 +27,19 @@ func NewGate(m Mask) *Gate {
 	return g
 }
 
-// On reports whether some group of m is on; it is false for the empty m. It is one atomic
+// On reports whether at least one group of m is on; it is false for the empty m. It is one atomic
 // load and one AND, and inlines: with a constant m, three instructions on amd64.
 //
-//	if gate.On(spangate.BitRollout) {
-//		ctx, span = tracer.Start(ctx, "rollout", trace.WithAttributes(…))
+//	if gate.On(BitQuery) {
+//		var span trace.Span
+//		ctx, span = tracer.Start(ctx, "query", trace.WithAttributes(…))
 //		defer span.End()
 //	}
 //
-// Where [Compiled] is false On is the constant false, and the compiler drops what it guards.
+// Where [Compiled] is false, On is the constant false, and the compiler drops the guarded code.
 func (g *Gate) On(m Mask) bool {
-	// Not the Load method of an atomic.Uint64: for a call that is inlined in an inlined
-	// call the compiler leaves a no-operation behind on arm64.
+	// Not the Load method of an atomic.Uint64: on arm64 the compiler leaves a no-operation
+	// behind for a call that is inlined into an inlined call.
 	return Compiled && Mask(atomic.LoadUint64(&g.word))&m != 0
 }
 

@@ -12,19 +12,19 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// Lens is nemo-lens's vocabulary (SpanGroup): what any training job does.
+// Lens is nemo-lens's vocabulary (SpanGroup), for any training job.
 var Lens = MustCatalog("nemo_lens", lensGroups[:], lensPresets[:])
 
-// Gym is NeMo Gym's vocabulary (GymSpanGroup): [Lens] extended by what a rollout does,
-// with presets of its own. It has deliberately no tool_call and no dataset group, and
-// per_step is not one of its presets.
+// Gym is NeMo Gym's vocabulary (GymSpanGroup): [Lens] extended by the groups of a rollout, with
+// presets of its own. It deliberately has no group tool_call or dataset, and no preset
+// per_step.
 var Gym = must(Lens.Extend("nemo_gym", gymGroups[:], gymPresets[:]))
 
-// Catalog is a vocabulary of up to [MaxGroups] groups and their presets, owned by one
-// namespace: it turns names into bits and bits into names.
+// Catalog is the vocabulary of one namespace: up to [MaxGroups] groups, and presets. It turns
+// names into bits and bits into names.
 //
-// A Catalog is immutable and may be used by any number of goroutines. Make one with
-// [NewCatalog] or [Catalog.Extend]; the zero value has no namespace and knows no name.
+// A Catalog is immutable and safe for concurrent use. Make one with [NewCatalog] or
+// [Catalog.Extend]; the zero value has no namespace, no group and no preset.
 type Catalog struct {
 	namespace string
 	all       Mask             // the union of the groups
@@ -41,8 +41,7 @@ type named struct {
 
 // The reasons for which a catalog is refused.
 var (
-	// ErrInvalidName is a name that is empty, too long or has a character that no name
-	// may have.
+	// ErrInvalidName is a name that breaks the rule of [Group.Name].
 	ErrInvalidName = errors.New("invalid name")
 	// ErrReservedName is a group or preset called [NameAll].
 	ErrReservedName = errors.New("reserved name")
@@ -55,19 +54,19 @@ var (
 	ErrDuplicateBit = errors.New("duplicate bit")
 	// ErrTooManyGroups is a catalog of more than [MaxGroups] groups.
 	ErrTooManyGroups = errors.New("too many groups")
-	// ErrUnnamedBit is a bit that no group of the catalog has, in a preset or in a mask
-	// that is to be written as text.
+	// ErrUnnamedBit is a bit that no group of the catalog has, in a preset, or in the mask
+	// of a [Selection] that is marshaled.
 	ErrUnnamedBit = errors.New("bit without a name")
 )
 
-// CatalogError says why a catalog was refused. It unwraps to its reason, such as
-// [ErrDuplicateBit].
+// CatalogError is a catalog that was refused. It unwraps to its reason, such as
+// [ErrDuplicateBit]. The zero value is an error without details.
 type CatalogError struct {
-	// Namespace is that of the catalog, as given.
+	// Namespace is the namespace as given.
 	Namespace string
-	// Name is the group's or preset's, as given, or the namespace's if that is at fault.
+	// Name is that of the group or preset at fault as given; it is Namespace if that is at fault.
 	Name string
-	// Err is the reason, with its particulars.
+	// Err wraps the reason and has the details.
 	Err error
 }
 
@@ -79,17 +78,16 @@ func (e *CatalogError) Error() string {
 // Unwrap returns e.Err.
 func (e *CatalogError) Unwrap() error { return e.Err }
 
-// NewCatalog returns the catalog that namespace owns, with these groups, in any order, and
-// these presets. [NameAll] is a preset of every catalog and is not given.
+// NewCatalog returns the catalog of namespace with these groups, in any order, and these
+// presets. It adds the preset [NameAll].
 //
-// Every name follows the rule of [Group.Name], the namespace too. The error is a
-// [*CatalogError] for the first row that breaks a rule. The slices are copied.
+// The namespace follows the rule of [Group.Name] too. The error is a [*CatalogError] for the
+// first row that breaks a rule. The slices are copied.
 func NewCatalog(namespace string, groups []Group, presets []Preset) (*Catalog, error) {
 	return new(Catalog).Extend(namespace, groups, presets)
 }
 
-// MustCatalog is [NewCatalog] for catalogs that are part of the program: it panics on an
-// error.
+// MustCatalog is [NewCatalog] for a catalog that is part of the program. It panics on an error.
 func MustCatalog(namespace string, groups []Group, presets []Preset) *Catalog {
 	return must(NewCatalog(namespace, groups, presets))
 }
@@ -101,10 +99,10 @@ func must(c *Catalog, err error) *Catalog {
 	return c
 }
 
-// Extend returns a catalog with the groups of c and these besides, owned by namespace. Its
-// presets are the ones given and [NameAll]: those of c are not kept, as in a Python
-// subclass of SpanGroup that redefines PRESETS. It fails as [NewCatalog] does, and where a
-// group's name or bit is one of c's.
+// Extend returns the catalog of namespace with the groups of c and these groups. Its presets are
+// the ones given and [NameAll]; those of c are not kept, as in a Python subclass of SpanGroup
+// that redefines PRESETS. Errors are those of [NewCatalog]; a name or bit of a group of c is
+// taken.
 func (c *Catalog) Extend(namespace string, groups []Group, presets []Preset) (*Catalog, error) {
 	groups = slices.Concat(slices.Collect(c.Groups()), groups)
 	x := &Catalog{
@@ -171,7 +169,7 @@ func validName(name string) error {
 	return nil
 }
 
-// Namespace returns who owns the catalog.
+// Namespace returns the namespace that owns c.
 func (c *Catalog) Namespace() string { return c.namespace }
 
 // Groups yields the groups in bit order.
@@ -191,15 +189,15 @@ func (c *Catalog) Presets() iter.Seq[Preset] { return slices.Values(c.presets) }
 // All returns the mask of every group.
 func (c *Catalog) All() Mask { return c.all }
 
-// Lookup returns the mask of the group or preset called name, in any case, and reports
-// whether there is one. Space around the name is not trimmed.
+// Lookup returns the mask of the group or preset called name, in any case, and whether there is
+// one. Space around the name is not trimmed.
 func (c *Catalog) Lookup(name string) (Mask, bool) {
 	n, ok := spec.Lookup(c.byName, name)
 	return n.mask, ok
 }
 
-// Group returns the group called name, read as in [Catalog.Lookup], and reports whether there
-// is one. A preset's name is not a group's.
+// Group returns the group called name, in any case, and whether there is one. The name of a
+// preset is not that of a group.
 func (c *Catalog) Group(name string) (Group, bool) {
 	n, ok := spec.Lookup(c.byName, name)
 	if !ok || n.preset != nil {
@@ -208,8 +206,8 @@ func (c *Catalog) Group(name string) (Group, bool) {
 	return c.groups[n.mask.position()], true
 }
 
-// Preset returns the preset called name, read as in [Catalog.Lookup], and reports whether
-// there is one. A group's name is not a preset's.
+// Preset returns the preset called name, in any case, and whether there is one. The name of a
+// group is not that of a preset.
 func (c *Catalog) Preset(name string) (Preset, bool) {
 	n, _ := spec.Lookup(c.byName, name)
 	if n.preset == nil {
@@ -218,8 +216,8 @@ func (c *Catalog) Preset(name string) (Preset, bool) {
 	return *n.preset, true
 }
 
-// Names returns the names of the groups of m in bit order. A bit without a name appears as
-// its mask, as in 0x8000, which no spec can hold. The result is never nil.
+// Names returns the names of the groups of m in bit order; never nil. A bit without a name
+// appears as its mask, as in 0x8000.
 func (c *Catalog) Names(m Mask) []string {
 	names := make([]string, 0, m.Count())
 	for bit := range m.Bits() {
@@ -228,8 +226,8 @@ func (c *Catalog) Names(m Mask) []string {
 	return names
 }
 
-// Format returns m as a canonical spec: its [Catalog.Names] with commas between. Unless m has
-// a bit without a name, Parse(Format(m)) is m. The empty mask is the empty spec.
+// Format returns m as a canonical spec: its [Catalog.Names], joined by commas. Unless m has a bit
+// without a name, Parse(Format(m)) is m. The empty mask is the empty spec.
 func (c *Catalog) Format(m Mask) string { return string(c.appendSpec(nil, m)) }
 
 func (c *Catalog) appendSpec(b []byte, m Mask) []byte {
@@ -250,7 +248,7 @@ func (c *Catalog) nameOf(bit Mask) string {
 	return bit.String()
 }
 
-// validNames returns every name that c knows, presets first.
+// validNames returns the names of the presets and then of the groups.
 func (c *Catalog) validNames() []string {
 	names := make([]string, 0, len(c.byName))
 	for _, p := range c.presets {

@@ -4,8 +4,7 @@
 
 package spangate
 
-// Compiled reports whether sites are part of this program. It is false when the program is
-// built with -tags spangate_off: [Gate.On] is then the constant false, and a guarded site
-// compiles to nothing. A gate's word still works as usual, so that what sets and shows it
-// needs no second version.
+// Compiled reports whether guarded sites are part of this program. It is false in a program
+// built with -tags spangate_off: there [Gate.On] is the constant false, and a guarded site
+// compiles to nothing. The other methods of a [Gate] work as usual.
 const Compiled = true

@@ -4,6 +4,6 @@
 
 package spangate
 
-// Compiled reports whether sites are part of this program: it is not, since this one is
+// Compiled reports whether guarded sites are part of this program. They are not, since it is
 // built with -tags spangate_off.
 const Compiled = false

@@ -11,23 +11,36 @@ import (
 )
 
 func Example() {
-	var gate spangate.Gate // everything off
+	const (
+		BitQuery spangate.Mask = 1 << 0
+		BitCache spangate.Mask = 1 << 1
+	)
+	catalog := spangate.MustCatalog("mydb",
+		[]spangate.Group{
+			{Name: "query", Bit: BitQuery, Doc: "one query"},
+			{Name: "cache", Bit: BitCache, Doc: "a look into the cache"},
+		}, nil)
 
+	var gate spangate.Gate // everything off
 	site := func() {
-		if gate.On(spangate.BitRollout) {
-			fmt.Println("a rollout span starts here")
+		if gate.On(BitQuery) {
+			fmt.Println("a query span starts here")
 		} else {
 			fmt.Println("nothing happens here")
 		}
 	}
 
 	site()
-	gate.Store(spangate.MustParse("default,sandbox"))
+	mask, err := catalog.Parse("all,-cache")
+	if err != nil {
+		panic(err)
+	}
+	gate.Store(mask)
 	site()
 
 	// Output:
 	// nothing happens here
-	// a rollout span starts here
+	// a query span starts here
 }
 
 func ExampleGate() {

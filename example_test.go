@@ -84,7 +84,7 @@ func ExampleNewCatalog() {
 	// spangate: spec "querys": unknown name "querys" at byte 0 (did you mean "query"?); mydb has default, all, query, cache, retry
 }
 
-// A subclass of Gym's vocabulary, in Python's terms: its groups stay, its presets do not.
+// The groups of Gym and one more, with a preset of its own.
 func ExampleCatalog_Extend() {
 	const BitReward = spangate.BitSandbox << 1
 	catalog, err := spangate.Gym.Extend("my_gym",
@@ -99,7 +99,7 @@ func ExampleCatalog_Extend() {
 	// Output: server,http_client,rollout,verify,reward
 }
 
-// A spec of a job often names groups of other processes; Resolve takes what it knows.
+// A job's spec may name groups of other processes.
 func ExampleCatalog_Resolve() {
 	m, unknown := spangate.Gym.Resolve("rollout,microbatch")
 	fmt.Println(spangate.Gym.Format(m), unknown)
@@ -123,7 +123,7 @@ func ExampleCatalog_Groups() {
 	// 0x80  optimizer: the optimizer update of a step
 }
 
-// A selection is a flag, with the names of any catalog.
+// A selection as a flag.
 func ExampleSelection_flag() {
 	flags := flag.NewFlagSet("train", flag.ContinueOnError)
 	spans := spangate.Lens.Select(spangate.LensPresetDefault)
@@ -138,7 +138,7 @@ func ExampleSelection_flag() {
 	// Output: checkpoint,evaluate,step <nil>
 }
 
-// A selection is text in a configuration file and in a log.
+// A selection in a configuration file and in a log.
 func ExampleSelection_config() {
 	config := struct {
 		Spans spangate.Selection `json:"spans"`

@@ -2,14 +2,15 @@
 
 package spangate
 
-// Group is a named set of spans that exist or don't exist together.
+// Group is a named set of spans that are switched together. The zero value is no valid group of
+// a catalog. A Group is a value and may be copied.
 type Group struct {
-	// Name is what a spec calls the group: lower-case ASCII letters, digits, '_', '.'
-	// and '-' (not first), at most [MaxNameLen] bytes.
+	// Name is the group's name in a spec: lower-case ASCII letters, digits, '_', '.' and,
+	// not first, '-'; from 1 to [MaxNameLen] bytes.
 	Name string
 	// Bit is the group's one bit.
 	Bit Mask
-	// Doc says in a line what the group's spans are. It may be empty.
+	// Doc describes the group's spans in a line. It may be empty.
 	Doc string
 }
 
@@ -24,8 +25,8 @@ func (g Group) Position() int {
 
 // The groups of [Gym]. The first eight are those of [Lens].
 //
-// Positions are public API: they are written out, only ever appended, and never reused,
-// since programs compile them in and store masks.
+// Programs compile positions in and store masks, so positions are public API: each is written
+// out, new ones are appended, and none is used again.
 const (
 	BitJob             Mask = 1 << 0
 	BitCheckpoint      Mask = 1 << 1
@@ -44,14 +45,13 @@ const (
 	BitSandbox         Mask = 1 << 14
 )
 
-// CrossProcessSpine is what nemo-lens calls the cross-process spine; every preset of [Gym]
-// holds it. Two of its groups join NeMo Gym's Python processes: a Python process that has
-// server or http_client off breaks the traces that pass through it. rollout joins nothing, so
-// server,http_client,verify is one trace. A Go process with gated spans (package otelgate)
-// breaks no trace, whatever its mask.
+// CrossProcessSpine is what nemo-lens calls the cross-process spine; every preset of [Gym] has
+// it. In NeMo Gym, a Python process with server or http_client off breaks the traces that pass
+// through it; rollout may be off. A Go process with gated spans (package otelgate) breaks no
+// trace, whatever its mask.
 const CrossProcessSpine = BitServer | BitHTTPClient | BitRollout
 
-// lensGroups is nemo-lens's SpanGroup: the spans of any training job.
+// lensGroups is nemo-lens's SpanGroup: the spans of a training job.
 var lensGroups = [...]Group{
 	{Name: "job", Bit: BitJob, Doc: "the whole job, from start to exit"},
 	{Name: "checkpoint", Bit: BitCheckpoint, Doc: "saving a checkpoint"},
@@ -63,7 +63,7 @@ var lensGroups = [...]Group{
 	{Name: "optimizer", Bit: BitOptimizer, Doc: "the optimizer update of a step"},
 }
 
-// gymGroups is what NeMo Gym's GymSpanGroup adds: the spans of a rollout across its servers.
+// gymGroups is what NeMo Gym's GymSpanGroup adds: the spans of a rollout.
 var gymGroups = [...]Group{
 	{Name: "server", Bit: BitServer, Doc: "a request that a server handles (cross-process spine)"},
 	{Name: "http_client", Bit: BitHTTPClient, Doc: "a request that a process sends to another (cross-process spine)"},
@@ -74,7 +74,7 @@ var gymGroups = [...]Group{
 	{Name: "sandbox", Bit: BitSandbox, Doc: "running code or a tool in a sandbox"},
 }
 
-// Each table covers its bits without a gap: a row too few or too many does not compile.
+// Each table has as many rows as bits; with a row too few or too many this does not compile.
 var (
 	_ = [1]struct{}{}[BitServer>>len(lensGroups)-BitJob]
 	_ = [1]struct{}{}[BitSandbox>>(len(lensGroups)+len(gymGroups)-1)-BitJob]

@@ -8,14 +8,14 @@ import (
 	"strconv"
 )
 
-// MaxGroups is how many groups a [Catalog] can hold: the bits of a [Mask].
+// MaxGroups is how many groups a [Catalog] can have: one for each bit of a [Mask].
 const MaxGroups = 64
 
 // Mask is a set of span groups, one bit for each.
 //
 // The zero value is the empty set. A Mask is a value: == is set equality, copies are
-// independent, and no method changes its receiver. What a bit means is for its [Catalog]
-// to say, so a Mask by itself prints as a number; see [Catalog.Format] for names.
+// independent, and no method changes its receiver. Only a [Catalog] knows what a bit stands
+// for, so a Mask prints as a number; see [Catalog.Format] for names.
 type Mask uint64
 
 // HasAny reports whether some group of g is in m. It is false for the empty g.

@@ -11,76 +11,53 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// The spec language:
-//
-//	spec  = [ entry { "," entry } ]
-//	entry = space [ "-" ] name space        an empty entry is skipped
-//	name  = a preset's or a group's name, in any case
-//
-// A spec's mask is the union of its plain entries, minus the union of its entries with '-'.
-// In the Gym catalog:
-//
-//	""                      nothing
-//	default                 job, server, http_client, rollout
-//	default,sandbox         those and sandbox
-//	all,-sandbox            everything but sandbox
-//	-sandbox,all            the same: order never matters
-//	default,-rollout        job, server, http_client
-//	 Default , SANDBOX      default,sandbox: space and case don't matter
-//	default,,               default: empty entries are skipped
-//	rollouts                an error: did you mean "rollout"?
-//	- sandbox               an error: the name begins right after the '-'
-//
-// Go and Python processes of one job often share a spec, so the space that is trimmed and
-// the case that is folded are those of Python's str.strip and str.lower. They are what
-// nemo-lens uses: "ſtep" is not step, "chec\u212Apoint" (KELVIN SIGN) is checkpoint.
-
-// MaxSpecLen is the length in bytes of the longest spec that is read.
+// MaxSpecLen is the length in bytes of the longest spec that is read: 64 KiB.
 const MaxSpecLen = spec.MaxLen
 
-// MaxNameLen is the length in bytes of the longest name of a group, preset or namespace.
+// MaxNameLen is the length in bytes of the longest name of a group, preset or namespace: 63.
 const MaxNameLen = spec.MaxNameLen
 
+// The reasons for which a spec is refused; a [*ParseError] unwraps to one of them.
 var (
-	// ErrUnknownName is what a [*ParseError] unwraps to when the spec has a name that the
-	// catalog lacks.
+	// ErrUnknownName is the reason for a spec with a name that is not valid.
 	ErrUnknownName = errors.New("unknown name")
-	// ErrSpecTooLong is what a [*ParseError] unwraps to when the spec is longer than
-	// [MaxSpecLen].
+	// ErrSpecTooLong is the reason for a spec longer than [MaxSpecLen].
 	ErrSpecTooLong = spec.ErrTooLong
 )
 
-// ParseError says why a spec was refused. It unwraps to [ErrUnknownName] or
-// [ErrSpecTooLong].
+// ParseError is a spec that was refused. It unwraps to [ErrUnknownName] or [ErrSpecTooLong].
+// The zero value is an error without details.
 type ParseError struct {
-	// Namespace is that of the catalog that refused the spec.
+	// Namespace is that of the catalog that refused the spec. It is empty if the names are
+	// those of several catalogs, as in a registry.
 	Namespace string
-	// Spec is the whole spec as it was given; of one that is too long, its beginning and "…".
+	// Spec is the spec as given; of one that is too long, its beginning and "…".
 	Spec string
-	// Unknown has every name that the catalog lacks, in the order of the spec. It is
-	// empty if the spec is too long.
+	// Unknown has every unknown name in the order of the spec. It is empty if the spec is
+	// too long.
 	Unknown []UnknownName
-	// Valid has the names that the catalog knows: presets first, then groups in bit order.
+	// Valid has the names to choose from: presets first, then groups. It may be empty.
 	Valid []string
-	// Err is the sentinel.
+	// Err is [ErrUnknownName], or an error that wraps [ErrSpecTooLong] and has the lengths.
 	Err error
 }
 
 // UnknownName is a name in a spec that the catalog lacks.
 type UnknownName struct {
-	// Name is the name as written, without the '-' of an exclusion.
+	// Name is the name as written, without the '-' of an exclusion. It is empty for an
+	// entry that is '-' alone.
 	Name string
-	// Offset is where Name begins in the spec, in bytes.
+	// Offset is the index in the spec of the first byte of Name.
 	Offset int
-	// Suggestion is the nearest name that the catalog knows, or empty if none is close.
+	// Suggestion is the valid name nearest to Name, or empty if none is close.
 	Suggestion string
 }
 
 // Unwrap returns e.Err.
 func (e *ParseError) Unwrap() error { return e.Err }
 
-// Error names what is unknown, where it stands, what may have been meant and what is valid.
-// It quotes only the beginning of a spec that is long.
+// Error says which names are unknown, where each is, what may have been meant and which names
+// are valid. It quotes at most the beginning of a spec, and at most eight names of it.
 func (e *ParseError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "spangate: spec %s: ", clip(e.Spec))
@@ -106,21 +83,24 @@ func (e *ParseError) Error() string {
 			fmt.Fprintf(&b, " (did you mean %q?)", u.Suggestion)
 		}
 	}
-	if len(e.Valid) == 0 {
-		b.WriteString("; the catalog has no names at all")
-	} else {
-		fmt.Fprintf(&b, "; %s has %s", e.Namespace, strings.Join(e.Valid, ", "))
+	switch names := strings.Join(e.Valid, ", "); {
+	case len(e.Valid) == 0:
+		b.WriteString("; there are no valid names")
+	case e.Namespace == "":
+		b.WriteString("; valid names are " + names)
+	default:
+		b.WriteString("; " + e.Namespace + " has " + names)
 	}
 	return b.String()
 }
 
-// clip quotes s, and of a long s its beginning.
+// clip quotes s, or the beginning of a long s.
 func clip(s string) string { return strconv.Quote(spec.Head(s)) }
 
 // Parse returns the mask that spec selects in the [Gym] catalog; see [Catalog.Parse].
 func Parse(spec string) (Mask, error) { return Gym.Parse(spec) }
 
-// MustParse is [Parse] for specs that are part of the program: it panics on an error.
+// MustParse is [Parse] for a spec that is part of the program. It panics on an error.
 func MustParse(spec string) Mask {
 	m, err := Parse(spec)
 	if err != nil {
@@ -129,12 +109,12 @@ func MustParse(spec string) Mask {
 	return m
 }
 
-// Parse returns the mask that spec selects. An empty spec, or one with empty entries only,
-// is the empty mask.
+// Parse returns the mask that text, a spec, selects. The package documentation has the
+// language of specs. An empty spec, or one of empty entries only, is the empty mask.
 //
-// A name that the catalog lacks is an error, since enabling nothing in silence looks just
-// like a working configuration; so is a spec longer than [MaxSpecLen]. The error is a
-// [*ParseError] and the mask is then empty. Parse does not allocate when it succeeds.
+// A name that the catalog lacks is an error, since a spec that silently enables nothing looks
+// like a working configuration. A spec longer than [MaxSpecLen] is an error too. The error is
+// a [*ParseError], and the mask is then empty. Parse does not allocate when it succeeds.
 func (c *Catalog) Parse(text string) (Mask, error) {
 	if err := spec.CheckLen(text); err != nil {
 		return 0, &ParseError{Namespace: c.namespace, Spec: spec.Head(text), Valid: c.validNames(), Err: err}
@@ -146,10 +126,10 @@ func (c *Catalog) Parse(text string) (Mask, error) {
 	return m, nil
 }
 
-// Resolve is Parse for a spec that is shared with programs that know other names: it
-// returns the mask of the names that the catalog has, and those that it lacks, as written
-// and in the order of the spec. A spec longer than [MaxSpecLen] is not read: its mask is
-// empty, and the one name returned is its beginning followed by "…".
+// Resolve is [Catalog.Parse] for a spec that is shared with programs of other catalogs. It
+// returns the mask of the names that c has, and the names that c lacks, as written and in the
+// order of the spec; nil if there are none. A spec longer than [MaxSpecLen] is not read: its
+// mask is empty, and the one name returned is its beginning followed by "…".
 func (c *Catalog) Resolve(text string) (m Mask, unknown []string) {
 	if spec.CheckLen(text) != nil {
 		return 0, []string{spec.Head(text)}

@@ -48,6 +48,31 @@ func TestParseWorkedSpecs(t *testing.T) {
 	}
 }
 
+// The table of the package documentation.
+func TestSpecsOfTheDocumentation(t *testing.T) {
+	const query, cache, retry spangate.Mask = 1, 2, 4
+	mydb := spangate.MustCatalog("mydb",
+		[]spangate.Group{{Name: "query", Bit: query}, {Name: "cache", Bit: cache}, {Name: "retry", Bit: retry}},
+		[]spangate.Preset{{Name: "default", Mask: query | retry}})
+	for spec, want := range map[string]spangate.Mask{
+		"":                  0,
+		"default":           query | retry,
+		"default,cache":     query | cache | retry,
+		"all,-cache":        query | retry,
+		"-cache,all":        query | retry,
+		" Default , CACHE ": query | cache | retry,
+		"default,,":         query | retry,
+	} {
+		m, err := mydb.Parse(spec)
+		assert.NoError(t, err, "%q", spec)
+		assert.Equal(t, want, m, "%q", spec)
+	}
+	for spec, want := range map[string]string{"querys": `did you mean "query"?`, "- cache": `unknown name " cache" at byte 1`} {
+		_, err := mydb.Parse(spec)
+		assert.ErrorContains(t, err, want, "%q", spec)
+	}
+}
+
 func TestParseReportsEveryUnknownName(t *testing.T) {
 	const spec = "default, Rolluot,x,-sandboxx,job,ÖL ,-,- verify,--job"
 	m, err := spangate.Parse(spec)
@@ -201,9 +226,16 @@ func TestParseReadsEveryByte(t *testing.T) {
 	}
 }
 
+func TestParseErrorWithoutANamespace(t *testing.T) {
+	e := &spangate.ParseError{Spec: "a", Unknown: []spangate.UnknownName{{Name: "a"}}, Valid: []string{"b", "c"}}
+	assert.EqualError(t, e, `spangate: spec "a": unknown name "a" at byte 0; valid names are b, c`)
+	assert.EqualError(t, new(spangate.ParseError), `spangate: spec "": <nil>`)
+	assert.EqualError(t, new(spangate.CatalogError), `spangate: catalog "": "": <nil>`)
+}
+
 func TestParseErrorOfAnEmptyCatalog(t *testing.T) {
 	_, err := new(spangate.Catalog).Parse("job")
-	assert.EqualError(t, err, `spangate: spec "job": unknown name "job" at byte 0; the catalog has no names at all`)
+	assert.EqualError(t, err, `spangate: spec "job": unknown name "job" at byte 0; there are no valid names`)
 }
 
 // What is returned must not hold on to the buffer that a spec was cut from.

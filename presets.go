@@ -2,28 +2,29 @@
 
 package spangate
 
-// Preset is a named mask of one catalog.
+// Preset is a named mask of one catalog. The zero value is no valid preset. A Preset is a value
+// and may be copied.
 type Preset struct {
-	// Name is what a spec calls the preset; it obeys the same rule as a [Group]'s name
-	// and is not one of them. [NameAll] is reserved.
+	// Name is the preset's name in a spec. It follows the rule of [Group.Name], and is
+	// neither the name of a group nor [NameAll], which is reserved.
 	Name string
-	// Mask is the set that the name stands for. It may be empty; every bit is a group of
-	// the catalog.
+	// Mask is the set that the name stands for. It may be empty. Each of its bits is that
+	// of a group of the catalog.
 	Mask Mask
-	// Doc says in a line when to choose the preset. It may be empty.
+	// Doc says in a line what the preset is for. It may be empty.
 	Doc string
 }
 
-// NameAll is the preset that every catalog has and none defines: all of its groups.
+// NameAll is the name of the preset of all groups. Every catalog has it; none may define it.
 const NameAll = "all"
 
 // The presets of [Gym].
 const (
 	// PresetDefault is the job and the spine.
 	PresetDefault = BitJob | CrossProcessSpine
-	// PresetPerRollout is the spine and what a rollout does, without the job: each
-	// rollout is a bounded trace of its own. In NeMo Gym its root is the driver's client
-	// span or the agent's server span, not the rollout's.
+	// PresetPerRollout is the spine and the steps of a rollout, without the job: each rollout
+	// is a bounded trace of its own. In NeMo Gym the root of that trace is the client span
+	// of the driver or the server span of the agent, not the rollout's span.
 	PresetPerRollout = CrossProcessSpine | BitVerify | BitAgent | BitModelCall
 	// PresetAll is every group.
 	PresetAll Mask = 1<<15 - 1
@@ -33,7 +34,7 @@ const (
 const (
 	// LensPresetDefault is what happens a few times in a job.
 	LensPresetDefault = BitJob | BitCheckpoint | BitEvaluate
-	// LensPresetPerStep adds what happens in every step: all eight groups.
+	// LensPresetPerStep is all eight groups, with those of every step.
 	LensPresetPerStep = LensPresetAll
 	// LensPresetAll is every group.
 	LensPresetAll Mask = 1<<8 - 1
@@ -49,7 +50,7 @@ var gymPresets = [...]Preset{
 	{Name: "per_rollout", Mask: PresetPerRollout, Doc: "the spine and what a rollout does, without the job: one bounded trace for each rollout"},
 }
 
-// Every Gym preset holds the spine: one that does not fails to compile.
+// Every Gym preset has the spine; without it this does not compile.
 var (
 	_ = [1]struct{}{}[CrossProcessSpine&^PresetDefault]
 	_ = [1]struct{}{}[CrossProcessSpine&^PresetPerRollout]

@@ -8,18 +8,18 @@ import (
 	"log/slog"
 )
 
-// Selection is a mask with the catalog that names it: for flags, configuration and logs.
-// Its text is a spec, and JSON, YAML and [flag.TextVar] come with that.
+// Selection is a mask with its catalog, for flags, configuration and logs. Its text is a spec;
+// JSON, YAML and [flag.TextVar] use that text.
 //
-//	spans := spangate.Gym.Select(spangate.PresetDefault)
-//	flag.Var(&spans, "spans", "span groups, as in default,sandbox")
+//	spans := Spans.Select(BitQuery) // Spans is a Catalog
+//	flag.Var(&spans, "spans", "span groups, as in default,cache")
 //
-// The zero value is the empty set of the [Gym] catalog. To decode names of another catalog,
-// set Catalog beforehand: decoding keeps it. A Selection that the decoder makes itself,
-// behind a nil pointer or in a slice or map, is Gym's; there, decode a string and parse it.
+// Decoding keeps Catalog, so set it beforehand. The zero value is the empty set of [Gym]: so a
+// Selection that a decoder makes, behind a nil pointer or in a slice or map, is read with Gym.
+// For another catalog, decode a string there and parse it.
 //
-// A Selection is a value and may be copied. == compares masks among selections of one
-// catalog, where nil and Gym are two.
+// A Selection is a value and may be copied. == is set equality between selections with the same
+// Catalog; nil and Gym differ.
 type Selection struct {
 	Catalog *Catalog // nil means Gym
 	Mask    Mask
@@ -46,8 +46,8 @@ func (s Selection) catalog() *Catalog {
 // String returns the canonical spec of s, as [Catalog.Format] does.
 func (s Selection) String() string { return s.catalog().Format(s.Mask) }
 
-// Set parses spec with the catalog of s, as [Catalog.Parse] does, and puts its mask in
-// place of that of s. On an error s is as it was. It makes *Selection a [flag.Value].
+// Set replaces the mask of s by that of spec, as by [Catalog.Parse]. On an error s is
+// unchanged.
 func (s *Selection) Set(spec string) error {
 	m, err := s.catalog().Parse(spec)
 	if err != nil {
@@ -57,8 +57,8 @@ func (s *Selection) Set(spec string) error {
 	return nil
 }
 
-// AppendText appends the canonical spec of s to b. A bit that the catalog does not name is
-// an error that unwraps to [ErrUnnamedBit], since it would not parse back.
+// AppendText appends the canonical spec of s to b. A bit without a name is an error that wraps
+// [ErrUnnamedBit], since its text would not parse back.
 func (s Selection) AppendText(b []byte) ([]byte, error) {
 	c := s.catalog()
 	if err := c.unnamed(s.Mask); err != nil {
@@ -70,7 +70,7 @@ func (s Selection) AppendText(b []byte) ([]byte, error) {
 // MarshalText is AppendText to a new slice.
 func (s Selection) MarshalText() ([]byte, error) { return s.AppendText([]byte{}) }
 
-// UnmarshalText is [Selection.Set] for text: strict, and on an error s is as it was.
+// UnmarshalText is [Selection.Set].
 func (s *Selection) UnmarshalText(text []byte) error { return s.Set(string(text)) }
 
 // LogValue returns the canonical spec of s as a string.

@@ -5,12 +5,12 @@ package control
 import (
 	"bufio"
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -56,7 +56,7 @@ type snapshot struct {
 	view  *view
 	roots []string // which may change within a generation
 	tag   string
-	json  [][]byte // split where something is missing: Now, Writable, and the Left of each lease
+	json  [][]byte // between the parts belong the Left of each lease, Now and Writable
 	page  *page.Page
 }
 
@@ -75,29 +75,27 @@ func (s *snapshots) get(c *Controller) *snapshot {
 	defer s.mu.Unlock()
 	v := c.view.Load()
 	if s.last == nil || s.last.view != v || !slices.Equal(s.last.roots, roots) {
-		state := c.show(v, roots)
-		s.last = &snapshot{view: v, roots: roots, tag: quote(state.Generation), json: split(state), page: page.New(state)}
+		state := wireState(c.show(v, roots, time.Time{}))
+		s.last = &snapshot{view: v, roots: roots, tag: quote(state.Generation), page: page.New(state)}
+		s.last.json = split(state)
 	}
 	return s.last
 }
 
-// split returns the JSON of a state in parts, between which its Now, its Writable and the Left
-// of its leases belong, in this order.
-func split(state State) [][]byte {
-	text := marshal(state)
-	var parts [][]byte
-	cut := func(name, value string) {
-		// Within a string the quotes of the name would be escaped.
-		before, after, _ := bytes.Cut(text, []byte(`,"`+name+`":`+value))
-		parts = append(parts, append(before[:len(before):len(before)], `,"`+name+`":`...))
-		text = after
+// split returns the JSON of a state in parts: between them belong the Left of each lease, Now and
+// Writable, in this order. The gaps are found by a mark that nobody can guess.
+func split(state wire.State) [][]byte {
+	mark := rand.Text()
+	state.Leases = slices.Clone(state.Leases)
+	for i := range state.Leases {
+		state.Leases[i].Left = mark
 	}
-	cut("now", `"0001-01-01T00:00:00Z"`)
-	cut("writable", `false`)
-	for range state.Leases {
-		cut("left", `""`)
-	}
-	return append(parts, append(text, '\n'))
+	text := marshal(struct {
+		wire.State
+		Now      string `json:"now"` // in place of those of State
+		Writable string `json:"writable"`
+	}{state, mark, mark})
+	return bytes.Split(append(text, '\n'), []byte(`"`+mark+`"`))
 }
 
 // answerState writes the state as JSON.
@@ -107,15 +105,17 @@ func (h *handler) answerState(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", typeJSON)
 	now := time.Now()
 	out := bufio.NewWriterSize(w, 16<<10)
-	_, _ = out.Write(s.json[0])
-	_, _ = out.Write(marshal(shown(now)))
-	_, _ = out.Write(s.json[1])
-	_, _ = out.Write(strconv.AppendBool(out.AvailableBuffer(), h.authorize != nil))
-	for i, l := range s.view.wanted.leases {
-		_, _ = out.Write(s.json[2+i])
+	leases, rest := s.view.intent.leases, s.json
+	for _, l := range leases {
+		_, _ = out.Write(rest[0])
 		_, _ = out.Write(append(append(append(out.AvailableBuffer(), '"'), l.left(now).String()...), '"'))
+		rest = rest[1:]
 	}
-	_, _ = out.Write(s.json[len(s.json)-1])
+	_, _ = out.Write(rest[0])
+	_, _ = out.Write(marshal(shown(now)))
+	_, _ = out.Write(rest[1])
+	_, _ = out.Write(marshal(h.authorize != nil))
+	_, _ = out.Write(rest[2])
 	_ = out.Flush()
 }
 
@@ -124,16 +124,14 @@ func (h *handler) answerPage(w http.ResponseWriter) {
 	s := h.snapshots.get(h.c)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	now := time.Now()
-	_ = s.page.Write(w, shown(now), h.authorize != nil, func(i int) time.Duration { return s.view.wanted.leases[i].left(now) })
+	_ = s.page.Write(w, shown(now), h.authorize != nil, func(i int) time.Duration { return s.view.intent.leases[i].left(now) })
 }
 
 // answerLease writes a lease, which may have ended since.
 func (h *handler) answerLease(w http.ResponseWriter, status int, l *lease) {
 	v := h.c.view.Load()
-	w.Header().Set("ETag", quote(h.c.tag(v.state.Generation())))
-	shownAs := newSelector(v).lease(l)
-	shownAs.Left = l.left(time.Now()).String()
-	answer(w, status, shownAs)
+	w.Header().Set("ETag", quote(h.c.tag(v.Number())))
+	answer(w, status, wireLease(newResolver(v).lease(l, time.Now())))
 }
 
 // fail answers and logs a change that was refused. The record has neither the text of the error,
@@ -182,7 +180,7 @@ func (h *handler) refusal(err error) *badRequest {
 		e.Field = "why"
 	case errors.Is(err, ErrNoLease):
 		status, e.Code = http.StatusNotFound, wire.CodeNotFound
-	case errors.Is(err, ErrTooManyLeases), errors.Is(err, ErrLeasesTooLong):
+	case errors.Is(err, ErrTooManyLeases):
 		status, e.Code = http.StatusConflict, wire.CodeTooManyLeases
 	case errors.Is(err, ErrClosed):
 		status, e.Code = http.StatusGone, wire.CodeClosed

@@ -161,7 +161,7 @@ func TestAuthoriserGetsTheRequestAsItCame(t *testing.T) {
 		"DELETE /leases/a%2eb?user=ann /leases/a%2eb?user=ann /",
 		"PUT /?user=ann /a%20b/?user=ann /a%20b/",
 	}, got)
-	require.Equal(t, "ann", f.State().Who)
+	require.Equal(t, "ann", f.State().Baseline.Who)
 }
 
 func TestBadNameFromTheAuthoriserStopsEveryChange(t *testing.T) {
@@ -169,7 +169,7 @@ func TestBadNameFromTheAuthoriserStopsEveryChange(t *testing.T) {
 		if c.visible {
 			continue
 		}
-		f := newFixture(t, control.Start(baseline("job")))
+		f := newFixture(t, control.StartupBaseline(baseline("job")))
 		l := f.lease(t, "me", "step", time.Hour)
 		e := newEndpoint(t, f, control.Authorize(func(*http.Request) (string, error) { return c.name, nil }))
 		before, end := f.State().Generation, f.State().Leases[0].End

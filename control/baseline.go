@@ -2,17 +2,22 @@
 
 package control
 
-import (
-	"cmp"
-	"time"
+import "cmp"
 
-	"github.com/spangate/spangate/control/wire"
-)
-
-// Baseline is a spec, with who asks for it and why. The zero value has everything off. Get
-// one from [FromEnv], from [Config], or write it down: its fields are Spec, AllowPending, Who
-// and Why, those of [wire.Baseline]. An empty Who is the program itself.
-type Baseline = wire.Baseline
+// Baseline is the spec that is on while no lease says otherwise. Get one from [FromEnv] or
+// [Config], or write it down. The zero value has everything off. It is a value and may be
+// copied.
+type Baseline struct {
+	// Spec selects groups, as in default,sandbox: at most [spangate.MaxSpecLen] bytes.
+	Spec string
+	// AllowPending keeps names that are not registered until they are. Without it they are an
+	// error of [Controller.SetBaseline]; elsewhere they are always allowed.
+	AllowPending bool
+	// Who set it: a line of text, at most [MaxOwnerLen] bytes. An empty one is "program".
+	Who string
+	// Why it was set: a line of text, at most [MaxWhyLen] bytes. It may be empty.
+	Why string
+}
 
 // Configure makes b the baseline, and the one that [Controller.ResetBaseline] goes back to:
 // for what a program reads from its configuration, again and again if need be.
@@ -22,29 +27,32 @@ type Baseline = wire.Baseline
 // can't be a name is [ErrSpec]. The error is a [*spangate.ParseError] for a spec longer than
 // [spangate.MaxSpecLen], or an [*Error] for [ErrSpec], [ErrOwner], [ErrWhy] or [ErrClosed].
 func (c *Controller) Configure(b Baseline) error {
-	return c.configure(b, func() error { return nil })
-}
-
-// configure is Configure if permit, which is asked in the midst of it, has no error.
-func (c *Controller) configure(b Baseline, permit func() error) error {
 	b = configured(b)
 	if err := cmp.Or(checkNames(b.Who, b.Why), checkText(b.Spec)); err != nil {
 		return err
 	}
-	return c.update(author{}, func(time.Time) (cause, error) {
-		if err := permit(); err != nil {
-			return cause{}, err
-		}
-		c.wanted.baseline, c.wanted.startup = b, b
-		return cause{wire.KindBaseline, b.Who, b.Why}, nil
-	})
+	t, err := c.begin(author{})
+	if err != nil {
+		return err
+	}
+	defer t.end()
+	t.intent.baseline, t.intent.startup = b, b
+	t.commit(KindBaseline, b.Who, b.Why)
+	return nil
+}
+
+// configured returns b as a baseline of configuration: with a Who, and names that may be pending.
+func configured(b Baseline) Baseline {
+	b.Who = cmp.Or(b.Who, program)
+	b.AllowPending = true
+	return b
 }
 
 // SetBaseline makes b the baseline until the next one: for what a person asks for.
 //
 // It is strict unless b allows pending names: a name that is not registered is a
-// [*spangate.ParseError], since enabling nothing in silence looks just like success. It
-// fails as Configure does besides. Leases live on.
+// [*spangate.ParseError], since enabling nothing in silence looks just like success. Its other
+// errors are those of Configure. Leases stay.
 func (c *Controller) SetBaseline(b Baseline) error { return c.setBaseline(author{}, b, nil) }
 
 // setBaseline is SetBaseline, but allows the names in listed to be pending.
@@ -53,15 +61,32 @@ func (c *Controller) setBaseline(by author, b Baseline, listed map[string]bool) 
 	if err := cmp.Or(checkNames(b.Who, b.Why), allowing(c.checkSpec(b.Spec, b.AllowPending), listed)); err != nil {
 		return err
 	}
-	return c.update(by, func(time.Time) (cause, error) {
-		c.wanted.baseline = b
-		return cause{wire.KindBaseline, b.Who, b.Why}, nil
-	})
+	t, err := c.begin(by)
+	if err != nil {
+		return err
+	}
+	defer t.end()
+	t.intent.baseline = b
+	t.commit(KindBaseline, b.Who, b.Why)
+	return nil
 }
 
-// ResetBaseline goes back to the baseline that configuration gave: [Start], or the last
-// [Controller.Configure]. who and why are for the change log. Leases live on. It fails as
-// Configure does.
+// checkSpec returns an error unless spec is allowed. It is called without the lock, since to look
+// for suggestions may take a while; a name that is unregistered between the check and the change
+// is pending, as it would be if it were unregistered after the change.
+func (c *Controller) checkSpec(spec string, allowPending bool) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
+	if allowPending {
+		return checkText(spec)
+	}
+	return c.view.Load().Check(spec)
+}
+
+// ResetBaseline goes back to the baseline of the last [Controller.Configure], or else of
+// [StartupBaseline]. who and why are for the change log. Leases stay. The error is an [*Error]
+// for [ErrOwner], [ErrWhy] or [ErrClosed].
 func (c *Controller) ResetBaseline(who, why string) error {
 	return c.resetBaseline(author{who: who}, why)
 }
@@ -70,10 +95,14 @@ func (c *Controller) resetBaseline(by author, why string) error {
 	if err := checkNames(by.who, why); err != nil {
 		return err
 	}
-	return c.update(by, func(time.Time) (cause, error) {
-		c.wanted.baseline = c.wanted.startup
-		return cause{wire.KindBaseline, cmp.Or(by.who, program), cmp.Or(why, "back to the start-up baseline")}, nil
-	})
+	t, err := c.begin(by)
+	if err != nil {
+		return err
+	}
+	defer t.end()
+	t.intent.baseline = t.intent.startup
+	t.commit(KindBaseline, cmp.Or(by.who, program), cmp.Or(why, "back to the start-up baseline"))
+	return nil
 }
 
 // Limits is what no baseline and no lease goes beyond. The zero value sets no limit.
@@ -82,38 +111,22 @@ type Limits struct {
 	Deny string
 	// Ceiling is as in the option [Ceiling].
 	Ceiling string
-	// Who sets the limits, and why. An empty Who is the program itself.
+	// Who sets the limits, and why, as in [Baseline].
 	Who, Why string
 }
 
-// SetLimits puts l in place of the limits in force. It is lenient and fails as Configure is
-// and does.
+// SetLimits puts l in place of the limits in force. It is lenient as Configure is, and has its
+// errors.
 func (c *Controller) SetLimits(l Limits) error {
 	if err := cmp.Or(checkNames(l.Who, l.Why), checkText(l.Deny), checkText(l.Ceiling)); err != nil {
 		return err
 	}
-	return c.update(author{}, func(time.Time) (cause, error) {
-		c.wanted.deny, c.wanted.ceiling = l.Deny, nonBlank(l.Ceiling)
-		return cause{wire.KindLimits, cmp.Or(l.Who, program), l.Why}, nil
-	})
-}
-
-// configured returns b as configuration: somebody's, and with names that may be pending.
-func configured(b Baseline) Baseline {
-	b.Who = cmp.Or(b.Who, program)
-	b.AllowPending = true
-	return b
-}
-
-// checkSpec returns an error unless spec may be asked for. It is asked before the change and
-// not in the midst of it, since to look for suggestions may take a while; a name whose owner
-// leaves in between is pending, as it would be if they left a moment later.
-func (c *Controller) checkSpec(spec string, allowPending bool) error {
-	if err := c.usable(); err != nil {
+	t, err := c.begin(author{})
+	if err != nil {
 		return err
 	}
-	if allowPending {
-		return checkText(spec)
-	}
-	return c.registry.State().Check(spec)
+	defer t.end()
+	t.intent.deny, t.intent.ceiling = l.Deny, nonBlank(l.Ceiling)
+	t.commit(KindLimits, cmp.Or(l.Who, program), l.Why)
+	return nil
 }

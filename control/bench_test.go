@@ -15,12 +15,11 @@ import (
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
-	"github.com/spangate/spangate/control/wire"
 )
 
 // held returns a controller with n leases, of as many specs as distinct says.
 func held(b *testing.B, n, distinct int) *fixture {
-	f := newFixture(b, control.Start(baseline("job")), control.MaxLeases(n+1))
+	f := newFixture(b, control.StartupBaseline(baseline("job")), control.MaxLeases(n+1))
 	for i := range n {
 		f.lease(b, fmt.Sprint("owner", i), spangate.Gym.Format(spangate.Mask(1+i%distinct)), time.Hour)
 	}
@@ -57,7 +56,7 @@ func BenchmarkExpiry(b *testing.B) {
 			now := time.Now()
 			mu.Lock()
 			defer mu.Unlock()
-			for len(late) < len(ends) && change.Kind == wire.KindExpiry && !now.Before(ends[len(late)]) {
+			for len(late) < len(ends) && change.Kind == control.KindExpiry && !now.Before(ends[len(late)]) {
 				late = append(late, now.Sub(ends[len(late)]))
 			}
 		}))

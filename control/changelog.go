@@ -13,75 +13,81 @@ import (
 	"time"
 
 	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/internal/plan"
 	"github.com/spangate/spangate/internal/spec"
-	"github.com/spangate/spangate/registry"
 )
 
-// Change is one entry of the change log: what was on, what is on, who changed it and why.
-// Its fields are those of [wire.Change].
-type Change = wire.Change
+// ChangeKind says what changed.
+type ChangeKind string
 
-// cause says what made a change. Every update returns one.
-type cause struct{ kind, who, why string }
+// The kinds of a [Change].
+const (
+	KindBaseline   ChangeKind = wire.KindBaseline   // another baseline, or back to that of start-up
+	KindLease      ChangeKind = wire.KindLease      // a lease was granted
+	KindRenewal    ChangeKind = wire.KindRenewal    // a lease ends later, or sooner
+	KindRelease    ChangeKind = wire.KindRelease    // a lease was released
+	KindExpiry     ChangeKind = wire.KindExpiry     // the time of leases has passed
+	KindLimits     ChangeKind = wire.KindLimits     // another deny list or ceiling
+	KindNamespaces ChangeKind = wire.KindNamespaces // a namespace was registered, replaced or unregistered
+	KindRegistry   ChangeKind = wire.KindRegistry   // the registry's own SetSpec or Pin was called
+	KindClose      ChangeKind = wire.KindClose      // the controller was closed
+)
+
+var kinds = []ChangeKind{KindBaseline, KindLease, KindRenewal, KindRelease, KindExpiry, KindLimits, KindNamespaces, KindRegistry, KindClose}
+
+// Change is one entry of the change log.
+type Change struct {
+	// Generation is the one that the change made, as in [State.Generation].
+	Generation string
+	// Time is when it was made, in UTC, in milliseconds.
+	Time time.Time
+	Kind ChangeKind
+	// Who made it, and why, in words; Why may be empty.
+	Who, Why string
+	// Old and New have the groups that were on before and after, sorted.
+	Old, New []string
+}
 
 // maxChanges is how many changes State shows. Each names all that is on, twice.
 const maxChanges = 20
 
-// byRegistry is the who of a change that was made with a method of the registry.
-const byRegistry = "registry"
-
-// see is called for every change of the registry, with its lock held.
-func (c *Controller) see(ch registry.Change) {
-	at, why, v := time.Now(), causeOf(ch), c.view.Load()
-	before := v.enabled
-	if v.state != ch.Old {
-		before = ch.Old.Enabled()
-	}
-	after := ch.New.Enabled()
-	if slices.Equal(before, after) {
-		after = before // so that what waits in the queue is small
+// publish makes g, the registry's new generation, the one that State shows, with this intent, and
+// queues its records. It is called with the registry's lock held.
+func (c *Controller) publish(g plan.Generation, in intent) {
+	at, by, old := time.Now(), g.Cause(), c.view.Load()
+	enabled := g.Enabled()
+	if slices.Equal(old.enabled, enabled) {
+		enabled = old.enabled // so that what waits in the queue is small
 	}
 	change := Change{
-		Generation: c.tag(ch.New.Generation()),
-		Time:       at.UTC().Truncate(time.Millisecond),
-		Kind:       why.kind, Who: why.who, Why: why.why,
-		Old: before, New: after,
+		Generation: c.tag(g.Number()), Time: shown(at),
+		Kind: ChangeKind(by.Kind), Who: by.Who, Why: by.Why,
+		Old: old.enabled, New: enabled,
 	}
-	recent := v.changes[:min(len(v.changes), maxChanges-1)]
-	c.view.Store(&view{
-		state: ch.New, wanted: c.wanted, enabled: after,
-		changes: slices.Concat([]Change{change}, recent),
-	})
+	latest := old.changes[:min(len(old.changes), maxChanges-1)]
+	c.view.Store(&view{Generation: g, intent: in, enabled: enabled, changes: slices.Concat([]Change{change}, latest)})
 	c.metrics.count(change.Kind)
-	c.log.put(func() { c.tell(at, change) })
-}
-
-func causeOf(ch registry.Change) cause {
-	switch ch.Op {
-	case registry.OpUpdate:
-		return ch.Cause.(cause)
-	case registry.OpRegister:
-		return cause{wire.KindNamespaces, byRegistry, ch.Namespace + " registered"}
-	case registry.OpReplace:
-		return cause{wire.KindNamespaces, byRegistry, ch.Namespace + " replaced"}
-	case registry.OpUnregister:
-		return cause{wire.KindNamespaces, byRegistry, ch.Namespace + " unregistered"}
-	case registry.OpPin:
-		return cause{wire.KindRegistry, byRegistry, "Pin was called on the registry itself; it holds until SetSpec"}
-	default:
-		return cause{wire.KindRegistry, byRegistry, "SetSpec was called on the registry itself"}
+	c.log.put(func() { c.reportChange(at, change) })
+	for _, record := range c.control.Records() {
+		c.log.put(func() { c.report(record) })
 	}
 }
 
-// tell logs a change and calls the callbacks. It runs in the queue.
-func (c *Controller) tell(at time.Time, change Change) {
+// reportChange logs a change and calls the callbacks. It runs in the queue.
+func (c *Controller) reportChange(at time.Time, change Change) {
 	c.record(at, slog.LevelInfo, "spangate: spans changed",
-		slog.String("generation", change.Generation), slog.String("kind", change.Kind),
+		slog.String("generation", change.Generation), slog.String("kind", string(change.Kind)),
 		slog.String("who", change.Who), slog.String("why", change.Why),
 		slog.Any("old", slices.Clone(change.Old)), slog.Any("new", slices.Clone(change.New)))
 	for _, fn := range c.options.onChange {
-		c.protect(func() { fn(clone(change)) }, c.panicked)
+		protect(func() { fn(change.clone()) }, c.reportPanic)
 	}
+}
+
+// clone returns change with slices of its own.
+func (change Change) clone() Change {
+	change.Old, change.New = slices.Clone(change.Old), slices.Clone(change.New)
+	return change
 }
 
 // record logs a record. at is the time of the event, which is earlier than the call. It runs in
@@ -101,12 +107,12 @@ func (c *Controller) record(at time.Time, level slog.Level, message string, attr
 // report calls log, which logs a record. If the log handler panics, the record counts as
 // dropped. It runs in the queue.
 func (c *Controller) report(log func()) {
-	c.protect(log, func(any, []byte) { c.log.dropped.Add(1) })
+	protect(log, func(any, []byte) { c.log.dropped.Add(1) })
 }
 
 // protect calls fn, and if fn panics calls panicked. A panic on a goroutine of the controller
 // would end the process, where no caller can recover it.
-func (c *Controller) protect(fn func(), panicked func(value any, stack []byte)) {
+func protect(fn func(), panicked func(value any, stack []byte)) {
 	defer func() {
 		if value := recover(); value != nil {
 			panicked(value, debug.Stack())
@@ -115,15 +121,15 @@ func (c *Controller) protect(fn func(), panicked func(value any, stack []byte)) 
 	fn()
 }
 
-// panicked reports that a callback panicked.
-func (c *Controller) panicked(value any, stack []byte) {
+// reportPanic reports that a callback panicked.
+func (c *Controller) reportPanic(value any, stack []byte) {
 	const maxStack = 4096
 	c.record(time.Now(), slog.LevelError, "spangate: a callback of the controller panicked; the others are called, and so is this one for the next change",
 		slog.String("panic", spec.Head(fmt.Sprint(value))), slog.String("stack", string(stack[:min(len(stack), maxStack)])))
 }
 
-// missed reports that n records were dropped.
-func (c *Controller) missed(n int) {
+// reportDropped reports that n records were dropped.
+func (c *Controller) reportDropped(n int) {
 	c.record(time.Now(), slog.LevelWarn, "spangate: records of the change log were dropped here, since the log handler or a callback is slow",
 		slog.Int("dropped", n))
 }
@@ -186,17 +192,3 @@ func (c *Controller) warn(at time.Time, message string, attrs ...slog.Attr) {
 }
 
 func (c *Controller) logger() *slog.Logger { return cmp.Or(c.options.logger, slog.Default()) }
-
-// clone returns change with slices of its own.
-func clone(change Change) Change {
-	change.Old, change.New = slices.Clone(change.Old), slices.Clone(change.New)
-	return change
-}
-
-// minus returns what is in a and not in b, both sorted.
-func minus(a, b []string) []string {
-	return slices.DeleteFunc(slices.Clone(a), func(name string) bool {
-		_, found := slices.BinarySearch(b, name)
-		return found
-	})
-}

@@ -23,7 +23,6 @@ import (
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
-	"github.com/spangate/spangate/control/wire"
 	"github.com/spangate/spangate/registry"
 )
 
@@ -32,7 +31,7 @@ import (
 func TestEveryWayToChangeSomethingIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(records)
-		f := newFixture(t, control.Start(control.Baseline{Spec: "job", Who: "environment", Why: "X"}),
+		f := newFixture(t, control.StartupBaseline(control.Baseline{Spec: "job", Who: "environment", Why: "X"}),
 			control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: log.add})))
 		var first, second control.Lease
 		var id string
@@ -60,9 +59,10 @@ func TestEveryWayToChangeSomethingIsLogged(t *testing.T) {
 		gate := new(spangate.Gate)
 
 		type step struct {
-			do             func() error
-			kind, who, why string // ID stands for the id of the latest lease
-			now            string
+			do       func() error
+			kind     control.ChangeKind
+			who, why string // ID stands for the id of the latest lease
+			now      string
 		}
 		steps := []step{
 			{func() error { return f.Configure(control.Baseline{Spec: "job,step"}) }, "baseline", "program", "", "job,step"},
@@ -118,7 +118,7 @@ func TestEveryWayToChangeSomethingIsLogged(t *testing.T) {
 				require.Contains(t, []string{"me, her", "her, me"}, change.Who)
 				step.who = change.Who
 			}
-			if step.kind == wire.KindExpiry {
+			if step.kind == control.KindExpiry {
 				made = time.Now()
 			}
 			want := control.Change{
@@ -139,7 +139,7 @@ func TestEveryWayToChangeSomethingIsLogged(t *testing.T) {
 			require.Equal(t, "spangate: spans changed", logged[0].Message)
 			require.True(t, made.Equal(logged[0].Time), "%v, not %v", made, logged[0].Time)
 			require.Equal(t, map[string]any{
-				"generation": want.Generation, "kind": want.Kind, "who": want.Who, "why": want.Why, "old": want.Old, "new": want.New,
+				"generation": want.Generation, "kind": string(want.Kind), "who": want.Who, "why": want.Why, "old": want.Old, "new": want.New,
 			}, attrsOf(logged[0]), "step %d", i)
 		}
 	})
@@ -187,20 +187,20 @@ func TestNoChangeIsPutDownToAnother(t *testing.T) {
 	})
 	all.Wait()
 	had, pinned := false, false
-	counts := map[string]int{}
+	counts := map[control.ChangeKind]int{}
 	for _, change := range f.changes.take() {
 		counts[change.Kind]++
 		switch {
-		case change.Kind == wire.KindBaseline:
+		case change.Kind == control.KindBaseline:
 			require.Equal(t, change.Who, change.Why)
 			if !pinned {
 				require.Equal(t, []string{change.Who}, change.New)
 			}
-		case change.Kind == wire.KindRegistry:
+		case change.Kind == control.KindRegistry:
 			pinned = strings.HasPrefix(change.Why, "Pin ")
 			require.Equal(t, map[bool][]string{true: {"verify"}, false: {"step"}}[pinned], change.New)
 		default:
-			require.Equal(t, wire.KindNamespaces, change.Kind)
+			require.Equal(t, control.KindNamespaces, change.Kind)
 			require.Equal(t, change.Old, change.New)
 			want := "mydb registered"
 			if had {
@@ -214,7 +214,7 @@ func TestNoChangeIsPutDownToAnother(t *testing.T) {
 			require.Equal(t, []string{"verify"}, change.New)
 		}
 	}
-	require.Equal(t, map[string]int{wire.KindBaseline: 2 * times, wire.KindRegistry: 3 * times, wire.KindNamespaces: 3 * times}, counts)
+	require.Equal(t, map[control.ChangeKind]int{control.KindBaseline: 2 * times, control.KindRegistry: 3 * times, control.KindNamespaces: 3 * times}, counts)
 }
 
 func TestStateShowsTheLatestChanges(t *testing.T) {
@@ -233,7 +233,7 @@ func TestWhatIsHandedOutIsTheCallersOwn(t *testing.T) {
 		for i := range c.New {
 			c.New[i] = "spoilt"
 		}
-	}), control.Start(baseline("job")), control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: func(r slog.Record) {
+	}), control.StartupBaseline(baseline("job")), control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: func(r slog.Record) {
 		attrs := attrsOf(r)
 		for _, names := range [][]string{attrs["old"].([]string), attrs["new"].([]string)} {
 			for i := range names {

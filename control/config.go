@@ -2,9 +2,17 @@
 
 package control
 
-import "cmp"
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"strings"
+)
 
-// Config is the baseline as a configuration file has it:
+// defaultSpec is what is on if spans are enabled and no spec is given.
+const defaultSpec = "default"
+
+// Config is the baseline in a configuration file:
 //
 //	spans:
 //	  enabled: true
@@ -25,7 +33,7 @@ type Config struct {
 	SpanGroups string `json:"span_groups" yaml:"span_groups" mapstructure:"span_groups" koanf:"span_groups"`
 }
 
-// Baseline returns the baseline that c asks for, as [FromEnv] does for the environment. Its
+// Baseline returns the baseline that c describes, as [FromEnv] does for the environment. Its
 // Who is "configuration". It does not check the spec: [New] and [Controller.Configure] do,
 // and refuse one with text that can't be a name, with [ErrSpec].
 func (c Config) Baseline() Baseline {
@@ -38,5 +46,50 @@ func (c Config) Baseline() Baseline {
 	return b
 }
 
-// defaultSpec is what is on if spans are enabled and no spec is given.
-const defaultSpec = "default"
+// Flag returns a flag that sets the spec of b, whose spec until then is the flag's default:
+//
+//	base, err := control.FromEnv()
+//	…
+//	flag.Var(control.Flag(&base), "spans", "span groups, as in default,sandbox")
+//	flag.Parse()
+//	c, err := control.New(registry.Default(), control.StartupBaseline(base))
+//
+// It is configuration, and lenient as that is. A value that [Controller.Configure] would refuse
+// is refused in the same words, and b is left as it was. With a nil b every value is refused.
+func Flag(b *Baseline) flag.Value {
+	if b == nil {
+		return specFlag{set: func(Baseline) error { return errors.New("control.Flag got a nil Baseline") }}
+	}
+	return specFlag{
+		get: func() string { return b.Spec },
+		set: func(set Baseline) error {
+			if err := checkText(set.Spec); err != nil {
+				return err
+			}
+			*b = set
+			return nil
+		},
+	}
+}
+
+// Flag returns a flag that passes its value to [Controller.Configure].
+func (c *Controller) Flag() flag.Value {
+	return specFlag{get: func() string { return c.State().Baseline.Spec }, set: c.Configure}
+}
+
+// specFlag is a flag whose value is a spec. Package flag calls String on the zero value too.
+type specFlag struct {
+	get func() string
+	set func(Baseline) error
+}
+
+func (f specFlag) String() string {
+	if f.get == nil {
+		return ""
+	}
+	return f.get()
+}
+
+func (f specFlag) Set(spec string) error {
+	return f.set(Baseline{Spec: strings.Clone(spec), AllowPending: true, Who: "flag"})
+}

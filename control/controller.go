@@ -4,15 +4,12 @@ package control
 
 import (
 	"crypto/rand"
-	"errors"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/internal/plan"
 	"github.com/spangate/spangate/registry"
 )
 
@@ -20,10 +17,10 @@ import (
 // quiet, and what leases add, without what is denied, under the ceiling.
 //
 // Make one with [New]; it must not be copied. The methods of a nil or zero Controller return
-// [ErrNilController]. Every method may be called from any goroutine, and by a logger or
-// callback that the controller is calling. Changes are made one after the other, in one order
-// with those of the registry; each gives each gate its new word with one Store, and none if
-// the word stays. When a change returns, every gate shows it, or a later one.
+// [ErrClosed], and its State is empty. Every method may be called from any goroutine, and by a
+// logger or callback that the controller is calling. Changes are made one after the other, in
+// one order with those of the registry; each gives each gate its new word with one Store, and
+// none if the word stays. When a change returns, every gate shows it, or a later one.
 //
 // # The change log
 //
@@ -33,7 +30,7 @@ import (
 // The registry's own records take the same way. A panic of a callback is logged with its stack;
 // a record whose log handler panics counts as dropped.
 //
-// # Changes past the controller
+// # Changes of the registry itself
 //
 // A registry has one controller at a time. A spec that the program sets on the registry itself,
 // with SetSpec, holds until the next change by the controller, which the end of a lease is too:
@@ -41,38 +38,15 @@ import (
 // called: until then the controller's changes turn nothing on or off. The first change after
 // the SetSpec puts the controller's set in force again. The change log shows both.
 type Controller struct {
-	registry *registry.Registry
-	control  *registry.Control
+	control  plan.Control
 	options  options
 	instance string // tells this controller's generations from those of any other
-	metrics  *metrics
-	view     atomic.Pointer[view]
+	metrics  metrics
+	view     atomic.Pointer[view] // of the current generation; stored with the registry's lock held
 	log      queue
 	refusals refusals
 	done     chan struct{} // closed by Close
-
-	// The registry's lock guards the fields below: only functions that the registry calls with
-	// the lock held use them.
-
-	wanted    wanted
-	byID      map[string]*lease
-	specs     counts      // of what leases add
-	quiets    counts      // of what leases quiet
-	leasesLen int         // the sum of their len
-	timer     *time.Timer // runs expire at the end of the first lease; nil before there is one
-}
-
-// wanted is the intent of a controller. Its leases are immutable, so that a copy is a snapshot.
-type wanted struct {
-	baseline, startup Baseline
-	deny, ceiling     string
-	leases            leases
-}
-
-// author is who makes a change, and on which generation.
-type author struct {
-	who   string                       // empty if the change itself says
-	match func(generation string) bool // nil for any generation
+	timer    *time.Timer   // calls expire at the end of the first lease; guarded by the registry's lock
 }
 
 // startDelay is how long after New the change log begins, unless a change is made with the
@@ -80,104 +54,93 @@ type author struct {
 const startDelay = 100 * time.Millisecond
 
 // New returns a controller that decides what is on in r from now on, beginning with the
-// baseline of [Start] and no lease. A spec that was set on r before is replaced; a pin holds.
+// baseline of [StartupBaseline] and no lease. A spec that was set on r before is replaced; a pin
+// holds.
 //
-// The error is an [*Error] for [ErrNilRegistry], for [ErrOption], or for [ErrControlled] if r
-// has a controller that has not been closed; a [*spangate.ParseError] for a spec that is too
-// long, or one of the meter provider's. Nothing is changed then.
+// The error is an [*Error] for [registry.ErrNilRegistry], for [ErrControlled] if r has a
+// controller that has not been closed, or for an option with a value that it can't have; a
+// [*spangate.ParseError] for a spec that is too long; or one of the meter provider's. Nothing is
+// changed then.
 func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 	if r == nil {
-		return nil, &Error{Op: "new", Err: because(ErrNilRegistry, "pass the one that the libraries register with, as registry.Default()")}
+		return nil, &Error{Op: "new", Err: because(registry.ErrNilRegistry, "pass the one that the libraries register with, as registry.Default()")}
 	}
 	o, err := newOptions(opts)
 	if err != nil {
 		return nil, err
 	}
-	instruments, err := newMetrics(o.meters)
-	if err != nil {
+	c := &Controller{options: o, instance: strings.ToLower(rand.Text()[:8]), done: make(chan struct{})}
+	c.log.report, c.log.held = c.reportDropped, true
+	if err := c.metrics.register(c, o.meters); err != nil {
 		return nil, err
 	}
-	c := &Controller{
-		registry: r,
-		options:  o,
-		metrics:  instruments,
-		instance: strings.ToLower(rand.Text()[:8]),
-		done:     make(chan struct{}),
-		byID:     make(map[string]*lease),
-		specs:    make(counts),
-		quiets:   make(counts),
-	}
-	c.log.report, c.log.held = c.missed, true
-	now := r.State()
-	c.view.Store(&view{state: now, enabled: now.Enabled()})
-	c.control, err = r.Control(c.see, func(report func()) { c.log.put(func() { c.report(report) }) })
+	control, now, err := plan.Attach(r, c.observe)
 	if err != nil {
+		_ = c.metrics.unregister()
 		return nil, &Error{Op: "new", Err: because(ErrControlled, "use that controller, or close it first")}
 	}
-	if err := c.metrics.observe(c); err != nil {
-		_ = c.control.Release(nil)
+	defer control.End()
+	c.control = control
+	c.view.Store(&view{Generation: now, enabled: now.Enabled()})
+	t := &tx{c, time.Now(), newIntent(o)}
+	t.commit(KindBaseline, o.startup.Who, o.startup.Why)
+	time.AfterFunc(startDelay, c.log.begin)
+	return c, nil
+}
+
+// author is who makes a change.
+type author struct {
+	who     string   // empty if the change itself says
+	ifMatch []string // entity tags of the generations that the change may follow; nil for any
+}
+
+// tx is a change under way. From [Controller.begin] to end the registry is locked, so that no
+// other change comes in between. Without a commit nothing is changed.
+type tx struct {
+	c      *Controller
+	at     time.Time
+	intent intent // a copy, which commit puts in force
+}
+
+// begin begins a change, which end must end. The error is an [*Error] for [ErrClosed], or errStale.
+func (c *Controller) begin(by author) (*tx, error) {
+	if err := c.usable(); err != nil {
 		return nil, err
 	}
-	err = c.control.Update(c.next(author{}, func(time.Time) (cause, error) {
-		c.wanted = wanted{baseline: o.start, startup: o.start, deny: o.deny, ceiling: o.ceiling}
-		return cause{wire.KindBaseline, o.start.Who, o.start.Why}, nil
-	}))
-	time.AfterFunc(startDelay, c.log.begin)
-	return c, err
-}
-
-// update makes one change. It calls change with the registry's lock held. change must check the
-// request and then apply it to the fields of c; if it returns an error, it must not have changed
-// them.
-func (c *Controller) update(by author, change func(at time.Time) (cause, error)) error {
-	if err := c.usable(); err != nil {
-		return err
-	}
 	c.log.begin()
-	return c.open(c.control.Update(c.next(by, change)))
+	now, ok := c.control.Begin()
+	if !ok {
+		return nil, &Error{Op: "change", Err: because(ErrClosed, "make another controller")}
+	}
+	t := &tx{c, time.Now(), c.view.Load().intent.clone()}
+	if by.ifMatch != nil && !matches(by.ifMatch, quote(c.tag(now.Number()))) {
+		t.end()
+		return nil, errStale
+	}
+	return t, nil
 }
 
-// next returns the function for [registry.Control.Update] that makes a change.
-func (c *Controller) next(by author, change func(at time.Time) (cause, error)) func(registry.State) (registry.Plan, any, error) {
-	return func(now registry.State) (registry.Plan, any, error) {
-		if by.match != nil && !by.match(c.tag(now.Generation())) {
-			return registry.Plan{}, nil, errStale
-		}
-		at := time.Now()
-		why, err := change(at)
-		c.arm(at)
-		if err != nil {
-			return registry.Plan{}, nil, err
-		}
-		return c.plan(), why, nil
-	}
+// commit puts t.intent in force.
+func (t *tx) commit(kind ChangeKind, who, why string) {
+	t.c.publish(t.c.control.Commit(t.intent.plan(), plan.Cause{Kind: string(kind), Who: who, Why: why}), t.intent)
 }
 
-// open returns err, or an error for ErrClosed if err says that c is closed.
-func (c *Controller) open(err error) error {
-	if errors.Is(err, registry.ErrReleased) {
-		return &Error{Op: "change", Err: because(ErrClosed, "make another controller")}
-	}
-	return err
+// end ends the change.
+func (t *tx) end() {
+	t.c.arm(t.at)
+	t.c.control.End()
 }
+
+// observe is called for each generation that the registry makes by its own methods, with the
+// registry's lock held.
+func (c *Controller) observe(g plan.Generation) { c.publish(g, c.view.Load().intent) }
 
 // usable returns an error for a nil or zero controller.
 func (c *Controller) usable() error {
 	if c == nil || c.control == nil {
-		return &Error{Op: "change", Err: because(ErrNilController, "make one with control.New")}
+		return &Error{Op: "change", Err: because(ErrClosed, "this controller is nil or zero; make one with control.New")}
 	}
 	return nil
-}
-
-// plan returns the plan for the registry.
-func (c *Controller) plan() registry.Plan {
-	return registry.Plan{
-		Baseline: c.wanted.baseline.Spec,
-		Quiet:    slices.Collect(maps.Keys(c.quiets)),
-		Specs:    slices.Collect(maps.Keys(c.specs)),
-		Deny:     c.wanted.deny,
-		Ceiling:  c.wanted.ceiling,
-	}
 }
 
 // tag returns a generation as text for clients. It differs between any two states, of different
@@ -187,7 +150,7 @@ func (c *Controller) tag(generation uint64) string {
 }
 
 // generation returns the one that State shows.
-func (c *Controller) generation() string { return c.tag(c.view.Load().state.Generation()) }
+func (c *Controller) generation() string { return c.tag(c.view.Load().Number()) }
 
 // closeDelay is how long Close waits for the change log.
 const closeDelay = 100 * time.Millisecond
@@ -201,22 +164,30 @@ const closeDelay = 100 * time.Millisecond
 // passed to the callbacks, but not longer than a tenth of a second: so a callback may call it.
 // The goroutine of the change log goes on with the rest, and ends after the last record, unless
 // a log handler or a callback never returns. The error is one of the meter provider's, or an
-// [*Error] for [ErrNilController].
+// [*Error] for [ErrClosed] if c is nil or zero.
 func (c *Controller) Close() error {
 	if err := c.usable(); err != nil {
 		return err
 	}
-	err := c.control.Release(c.next(author{}, func(time.Time) (cause, error) {
-		c.drop(c.wanted.leases...)
-		close(c.done)
-		return cause{wire.KindClose, program, "the controller was closed"}, nil
-	}))
-	if err == nil {
+	var err error
+	if c.close() {
 		err = c.metrics.unregister()
-	} else { // it was closed before
-		err = nil
 	}
 	c.log.begin()
 	c.log.wait(closeDelay)
 	return err
+}
+
+// close makes the last change, and reports whether c was open.
+func (c *Controller) close() bool {
+	t, err := c.begin(author{})
+	if err != nil {
+		return false
+	}
+	defer t.end()
+	t.intent.drop(0, len(t.intent.leases))
+	t.commit(KindClose, program, "the controller was closed")
+	c.control.Release()
+	close(c.done)
+	return true
 }

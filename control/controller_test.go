@@ -16,12 +16,11 @@ import (
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
-	"github.com/spangate/spangate/control/wire"
 	"github.com/spangate/spangate/registry"
 )
 
 func TestWhatIsOnIsBaselineAndLeasesWithoutDenyUnderTheCeiling(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("default")))
+	f := newFixture(t, control.StartupBaseline(baseline("default")))
 	require.Equal(t, "job,server,http_client,rollout", f.on())
 
 	_, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: "sandbox,verify,-job", TTL: time.Minute})
@@ -37,7 +36,7 @@ func TestWhatIsOnIsBaselineAndLeasesWithoutDenyUnderTheCeiling(t *testing.T) {
 }
 
 func TestLimitsHoldFromTheStart(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("all")), control.Deny("-nothing,job"), control.Ceiling("default"))
+	f := newFixture(t, control.StartupBaseline(baseline("all")), control.Deny("-nothing,job"), control.Ceiling("default"))
 	require.Equal(t, "server,http_client,rollout", f.on())
 	s := f.State()
 	require.Equal(t, "-nothing,job", s.Deny)
@@ -45,7 +44,7 @@ func TestLimitsHoldFromTheStart(t *testing.T) {
 }
 
 func TestPersonsSpecIsStrictAndChangesNothing(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	before := f.State().Generation
 	var unknown *spangate.ParseError
 	require.ErrorAs(t, f.SetBaseline(baseline("job,rollouts")), &unknown)
@@ -67,7 +66,7 @@ func TestPersonsSpecIsStrictAndChangesNothing(t *testing.T) {
 }
 
 func TestConfigurationKeepsPendingNames(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job,query")))
+	f := newFixture(t, control.StartupBaseline(baseline("job,query")))
 	require.Equal(t, []string{"query"}, f.State().Pending)
 	db := f.addDB(t)
 	require.Equal(t, "query", mydb.Format(db.Load()))
@@ -78,7 +77,7 @@ func TestConfigurationKeepsPendingNames(t *testing.T) {
 }
 
 func TestResetGoesBackToWhatWasConfiguredLast(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	require.NoError(t, f.SetBaseline(baseline("all")))
 	require.NoError(t, f.ResetBaseline("me", ""))
 	require.Equal(t, "job", f.on())
@@ -86,12 +85,12 @@ func TestResetGoesBackToWhatWasConfiguredLast(t *testing.T) {
 	require.NoError(t, f.Configure(control.Baseline{Spec: "step,late", Who: "file"}))
 	require.NoError(t, f.SetBaseline(baseline("all")))
 	s := f.State()
-	require.Equal(t, "all", s.Spec)
+	require.Equal(t, "all", s.Baseline.Spec)
 	require.Equal(t, control.Baseline{Spec: "step,late", Who: "file", AllowPending: true}, s.Startup)
 	f.changes.take()
 	require.NoError(t, f.ResetBaseline("me", "enough"))
 	require.Equal(t, "step", f.on())
-	require.Equal(t, "file", f.State().Who)
+	require.Equal(t, "file", f.State().Baseline.Who)
 	change := f.changes.one(t)
 	require.Equal(t, "me", change.Who)
 	require.Equal(t, "enough", change.Why)
@@ -119,7 +118,7 @@ func TestWhatStateGivesSetAgainIsTheSameIntent(t *testing.T) {
 
 func TestNewRefusesWhatCanNotWork(t *testing.T) {
 	_, err := control.New(nil)
-	require.ErrorIs(t, err, control.ErrNilRegistry)
+	require.ErrorIs(t, err, registry.ErrNilRegistry)
 	var e *control.Error
 	require.ErrorAs(t, err, &e)
 	require.Contains(t, err.Error(), "spangate/control: new: nil registry: pass the one")
@@ -131,12 +130,12 @@ func TestNewRefusesWhatCanNotWork(t *testing.T) {
 		"MaxLeases(0)": control.MaxLeases(0), "MaxTTL(-1s)": control.MaxTTL(-time.Second),
 	} {
 		_, err := control.New(r, opt)
-		require.ErrorIs(t, err, control.ErrOption)
+		require.ErrorAs(t, err, &e)
 		require.Contains(t, err.Error(), name)
 	}
-	_, err = control.New(r, control.Start(control.Baseline{Who: "\n"}))
+	_, err = control.New(r, control.StartupBaseline(control.Baseline{Who: "\n"}))
 	require.ErrorIs(t, err, control.ErrOwner)
-	for _, opt := range []control.Option{control.Start(baseline(tooLong)), control.Deny(tooLong), control.Ceiling(tooLong)} {
+	for _, opt := range []control.Option{control.StartupBaseline(baseline(tooLong)), control.Deny(tooLong), control.Ceiling(tooLong)} {
 		_, err := control.New(r, opt)
 		require.ErrorIs(t, err, spangate.ErrSpecTooLong)
 	}
@@ -144,7 +143,7 @@ func TestNewRefusesWhatCanNotWork(t *testing.T) {
 }
 
 func TestCloseRestoresTheBaselineAndRefusesChanges(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")), control.Deny("step"))
+	f := newFixture(t, control.StartupBaseline(baseline("job")), control.Deny("step"))
 	require.NoError(t, f.SetBaseline(baseline("job,server,step")))
 	l, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: "all", TTL: time.Hour})
 	require.NoError(t, err)
@@ -153,7 +152,7 @@ func TestCloseRestoresTheBaselineAndRefusesChanges(t *testing.T) {
 	require.NoError(t, f.Close())
 	require.NoError(t, f.Close())
 	require.Equal(t, "job,server", f.on())
-	require.Equal(t, wire.KindClose, f.changes.one(t).Kind)
+	require.Equal(t, control.KindClose, f.changes.one(t).Kind)
 	s := f.State()
 	require.Empty(t, s.Leases)
 	require.Equal(t, []string{"job", "server"}, s.Enabled)
@@ -169,14 +168,14 @@ func TestCloseRestoresTheBaselineAndRefusesChanges(t *testing.T) {
 }
 
 func TestRegistrySetPastTheControllerHoldsUntilItsNextChange(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	f.registry.SetSpec("sandbox")
 	change := f.changes.one(t)
-	require.Equal(t, wire.KindRegistry, change.Kind)
+	require.Equal(t, control.KindRegistry, change.Kind)
 	require.Equal(t, []string{"job"}, change.Old)
 	require.Equal(t, []string{"sandbox"}, change.New)
 	s := f.State()
-	require.Equal(t, "job", s.Spec, "what the controller was asked for")
+	require.Equal(t, "job", s.Baseline.Spec, "what the controller was asked for")
 	require.Equal(t, []string{"sandbox"}, s.Enabled, "what is so")
 
 	l, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: "step", TTL: time.Hour})
@@ -190,7 +189,7 @@ func TestRegistrySetPastTheControllerHoldsUntilItsNextChange(t *testing.T) {
 
 func TestPinOfTheRegistryHoldsAgainstTheController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, control.Start(baseline("job")))
+		f := newFixture(t, control.StartupBaseline(baseline("job")))
 		require.NoError(t, f.registry.Pin("sandbox"))
 		require.Equal(t, "sandbox", f.on())
 		f.lease(t, "me", "all", time.Minute)
@@ -201,15 +200,15 @@ func TestPinOfTheRegistryHoldsAgainstTheController(t *testing.T) {
 			require.Equal(t, []string{"sandbox"}, change.New)
 		}
 		s := f.State()
-		require.Equal(t, "step", s.Spec, "the intent")
+		require.Equal(t, "step", s.Baseline.Spec, "the intent")
 		require.Equal(t, []string{"sandbox"}, s.Enabled, "what is on")
 		require.True(t, f.registry.State().Pinned())
 
 		sleep(time.Minute)
-		require.Equal(t, wire.KindExpiry, f.changes.one(t).Kind)
+		require.Equal(t, control.KindExpiry, f.changes.one(t).Kind)
 		require.Equal(t, "sandbox", f.on())
 		require.NoError(t, f.Controller.Close())
-		c, err := control.New(f.registry, control.Start(baseline("all")))
+		c, err := control.New(f.registry, control.StartupBaseline(baseline("all")))
 		require.NoError(t, err)
 		require.Equal(t, "sandbox", f.on(), "another controller neither")
 
@@ -222,10 +221,10 @@ func TestPinOfTheRegistryHoldsAgainstTheController(t *testing.T) {
 }
 
 func TestNamespacesThatComeAndGoAreChangesToo(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("all")))
+	f := newFixture(t, control.StartupBaseline(baseline("all")))
 	gate := f.addDB(t)
 	change := f.changes.one(t)
-	require.Equal(t, wire.KindNamespaces, change.Kind)
+	require.Equal(t, control.KindNamespaces, change.Kind)
 	require.Equal(t, "mydb registered", change.Why)
 	require.Equal(t, f.registry.Groups(), change.New, "all of them")
 	require.Equal(t, minus(f.registry.Groups(), "query", "tx"), change.Old)
@@ -241,7 +240,7 @@ func TestNamespacesThatComeAndGoAreChangesToo(t *testing.T) {
 // TestGateShowsOnlyWordsOfChangesAndStateIsOfOneGeneration has writers of every kind at it at
 // once. Their specs are such that a word in between two changes is a word of none.
 func TestGateShowsOnlyWordsOfChangesAndStateIsOfOneGeneration(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job,server")), control.MaxLeases(4))
+	f := newFixture(t, control.StartupBaseline(baseline("job,server")), control.MaxLeases(4))
 	words := map[spangate.Mask]bool{}
 	for _, base := range []string{"job,server", "step,forward_backward"} {
 		for leased := range 4 {

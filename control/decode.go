@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -23,16 +24,16 @@ import (
 )
 
 const (
-	// maxBody is the length in bytes of the longest body that is read, without the lists
-	// of a State.
+	// maxBody is the length in bytes of the longest body that is read, without the fields
+	// that only a State has.
 	maxBody = 64 << 10
-	// maxState is the length in bytes of the longest body with such lists: several times that
-	// of a state with 10,000 leases on all of 15 groups. One that is made to be slow takes some
-	// seconds to read.
+	// maxState is the length in bytes of the longest body with such fields: several times that
+	// of a state with 10,000 leases on all of 15 groups. A crafted one takes some seconds to
+	// read.
 	maxState = 32 << 20
-	// maxAhead is how many bytes of a body may be in memory at once: a group of a State,
-	// which names the leases that add it, is the longest value that has to be.
-	maxAhead = 4 << 20
+	// maxValue bounds the memory for one value of a body. The longest is a group of a State,
+	// which names the leases that add it.
+	maxValue = 4 << 20
 	// maxListed is how many bytes of the names that a State lists are kept.
 	maxListed = 1 << 20
 )
@@ -48,16 +49,17 @@ const (
 	routePatch    = "PATCH /leases/{id}"
 )
 
-// route is a route with a body, and the fields that it takes.
+// route is a route with a body: the fields that it takes, and those of which one must be present.
 type route struct {
-	name   string
-	fields []string
+	name     string
+	fields   []string
+	required [][]string
 }
 
 var routes = []route{
-	{routeBaseline, fieldsOf[wire.Baseline]()},
-	{routeLease, fieldsOf[wire.LeaseRequest]()},
-	{routePatch, fieldsOf[wire.LeasePatch]()},
+	{routeBaseline, fieldsOf[wire.Baseline](), [][]string{{"spec"}}},
+	{routeLease, fieldsOf[wire.LeaseRequest](), [][]string{{"ttl"}, {"spec", "quiet"}}},
+	{routePatch, fieldsOf[wire.LeasePatch](), [][]string{{"ttl"}}},
 }
 
 // stateFields are the fields of a State, and generation is the one that tells it from a
@@ -79,7 +81,12 @@ func fieldsOf[T any]() (names []string) {
 	return names
 }
 
-// badRequest is a request that is refused before anything is changed, as it is answered.
+// isField reports whether a route takes the field.
+func isField(name string) bool {
+	return slices.ContainsFunc(routes, func(r route) bool { return slices.Contains(r.fields, name) })
+}
+
+// badRequest is a request that is refused before anything is changed, with its answer.
 type badRequest struct {
 	status    int
 	body      wire.Error
@@ -88,198 +95,192 @@ type badRequest struct {
 
 func (e *badRequest) Error() string { return e.body.Message }
 
-// fields are the fields of a request, whether they came as JSON or as a form.
-//
-// The accessors return the zero value for a bad field; err keeps the first error.
-type fields struct {
-	route     string
-	query     url.Values
-	values    map[string]json.RawMessage
-	listed    map[string]bool // the names that a whole State lists; nil if the body is none
-	listedLen int
-	err       error
+// decode reads the body of a request for the route into a T, whose fields are those of the route.
+// If the body is a whole State, listed has the names that it lists.
+func decode[T any](r *http.Request, name string) (in T, listed map[string]bool, err error) {
+	to := &routes[slices.IndexFunc(routes, func(r route) bool { return r.name == name })]
+	values, listed, err := to.read(r)
+	if err != nil {
+		return in, nil, err
+	}
+	const pending = "allow_pending" // the only boolean, which a form has as text
+	var text string
+	if json.Unmarshal(values[pending], &text) == nil {
+		if b, ok := truth(text); ok {
+			values[pending] = strconv.AppendBool(nil, b)
+		}
+	}
+	object, err := json.Marshal(values)
+	if err == nil {
+		err = json.Unmarshal(object, &in)
+	}
+	if e := (*json.UnmarshalTypeError)(nil); errors.As(err, &e) {
+		must := "must be a string"
+		if e.Type.Kind() == reflect.Bool {
+			must = "must be true or false"
+		}
+		err = badField(wire.CodeBadField, e.Field, must)
+	}
+	for _, any := range to.required {
+		if err == nil && !slices.ContainsFunc(any, func(field string) bool { return present(values[field]) }) {
+			err = badField(wire.CodeMissingField, any[0], "it is missing")
+		}
+	}
+	for _, field := range slices.Sorted(maps.Keys(r.URL.Query())) {
+		if err == nil && (isField(field) || slices.Contains(times, field)) {
+			err = badField(wire.CodeBadField, field, "it is in the query; fields belong in the body")
+		}
+	}
+	return in, listed, err
 }
 
-// decode reads the body of r, and refuses fields that the route does not take.
-func decode(r *http.Request, route string) (*fields, error) {
+// present reports whether a field is there and not null.
+func present(value json.RawMessage) bool { return len(value) > 0 && string(value) != "null" }
+
+// read returns the fields of the body, of which none is one that the route does not take.
+func (to *route) read(r *http.Request) (values map[string]json.RawMessage, listed map[string]bool, err error) {
 	// Not mime.ParseMediaType, which refuses parameters that don't matter here.
 	mediaType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	mediaType = strings.ToLower(strings.TrimSpace(mediaType))
-	if mediaType != typeJSON && mediaType != typeForm {
-		return nil, unsupported(fmt.Sprintf("content type %q", spec.Head(mediaType)))
+	coding := r.Header.Get("Content-Encoding")
+	b := &body{r: cmp.Or[io.Reader](r.Body, http.NoBody), limit: maxBody}
+	switch {
+	case coding != "" && !strings.EqualFold(coding, "identity"):
+		return nil, nil, unsupported("content encoding", coding)
+	case mediaType == typeJSON:
+		b.d = json.NewDecoder(b)
+		values, listed, err = to.readJSON(b)
+	case mediaType == typeForm:
+		values, err = to.readForm(b)
+	default:
+		return nil, nil, unsupported("content type", mediaType)
 	}
-	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return nil, unsupported(fmt.Sprintf("content encoding %q", spec.Head(coding)))
-	}
-	in := &fields{route: route, query: r.URL.Query(), values: make(map[string]json.RawMessage)}
-	b := &body{r: http.NoBody, limit: maxBody}
-	if r.Body != nil {
-		b.r = r.Body
-	}
-	parse := in.parseForm
-	if mediaType == typeJSON {
-		parse = in.parseJSON
-	}
-	if err := parse(b); err != nil {
-		return nil, cmp.Or(b.err, err)
-	}
-	return in, nil
+	return values, listed, cmp.Or(b.err, err)
 }
 
-// body reads a body and fails beyond its limit. parseJSON raises the limit by the length of the
-// lists of a State, which are not kept.
+// body reads a body and fails beyond its limit, which readJSON raises by what it does not keep.
 type body struct {
 	r           io.Reader
+	d           *json.Decoder // reads from the body; nil for a form
 	limit, read int64
-	consumed    func() int64 // how many of the bytes read the decoder has passed
-	err         error        // the error that ended the reading, as it is answered
+	err         error // the error that ended the reading
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p[:min(int64(len(p)), max(1, b.limit+1-b.read))])
 	b.read += int64(n)
 	switch {
-	case b.read > b.limit && b.limit == maxState:
-		err = tooLarge("the body is longer than %d bytes", maxState)
 	case b.read > b.limit:
-		err = tooLarge("the body is longer than %d bytes", maxBody)
-	case b.consumed != nil && b.read-b.consumed() > maxAhead:
-		err = tooLarge("a value in the body is longer than %d bytes", maxAhead)
+		b.err = tooLarge("the body", b.limit)
+	case b.d != nil && b.read-b.d.InputOffset() > maxValue:
+		b.err = tooLarge("a value in the body", maxValue)
 	case err != nil && !errors.Is(err, io.EOF):
-		err = malformed(int(b.read), "the body breaks off: %v", err)
+		b.err = malformed(int(b.read), "the body breaks off: %v", err)
 	default:
 		return n, err
 	}
-	b.err = cmp.Or(b.err, err)
 	return 0, b.err
 }
 
-// parseJSON reads an object and nothing after it. The names of its fields are case-sensitive,
-// and a field may not come twice. Of the fields that only a State has, parseJSON keeps no more
-// than the names of groups and presets and the pending names.
-func (f *fields) parseJSON(b *body) error {
-	d := json.NewDecoder(b)
-	b.consumed = d.InputOffset
-	bad := func(what string) error {
-		return malformed(int(d.InputOffset()), "%s at byte %d of the body", what, d.InputOffset())
+// readJSON reads one JSON object and nothing after it. The names of its fields are
+// case-sensitive, and a field may not come twice. Fields that only a State has are read one
+// element at a time, so that memory does not depend on their size.
+func (to *route) readJSON(b *body) (values map[string]json.RawMessage, listed map[string]bool, err error) {
+	bad := func(what string) (map[string]json.RawMessage, map[string]bool, error) {
+		at := b.d.InputOffset()
+		return nil, nil, malformed(int(at), "%s at byte %d of the body", what, at)
 	}
-	if token, err := d.Token(); err != nil || token != json.Delim('{') {
+	if token, err := b.d.Token(); err != nil || token != json.Delim('{') {
 		return bad("no JSON object")
 	}
-	for d.More() {
-		token, err := d.Token()
+	values, names := make(map[string]json.RawMessage), make(names)
+	ofState := "" // a field that only a State has
+	for b.d.More() {
+		token, err := b.d.Token()
 		name, ok := token.(string)
 		if err != nil || !ok {
 			return bad("bad JSON")
 		}
-		if f.values[name] != nil {
-			return badField(wire.CodeBadField, name, "it is given twice")
+		if values[name] != nil {
+			return nil, nil, badField(wire.CodeBadField, name, "it is given twice")
 		}
 		value := json.RawMessage("null")
-		switch {
-		case takes(f.route, name) || f.route == routeBaseline && name == generation:
-			err = d.Decode(&value)
-		case f.route == routeBaseline && slices.Contains(stateFields, name):
-			limit, start := b.limit, d.InputOffset()
+		switch onlyState := to.name == routeBaseline && slices.Contains(stateFields, name); {
+		case slices.Contains(to.fields, name), onlyState && name == generation:
+			err = b.d.Decode(&value)
+		case onlyState:
+			ofState = name
+			limit, start := b.limit, b.d.InputOffset()
 			b.limit = maxState
-			err = f.list(d, name)
-			b.limit = limit + d.InputOffset() - start
+			err = names.read(b.d, name)
+			b.limit = limit + b.d.InputOffset() - start
 		default:
-			return unknownField(f.route, name)
+			return nil, nil, to.unknownField(name)
 		}
 		if err != nil {
 			return bad("bad JSON")
 		}
 		if !utf8.Valid(value) {
-			return malformed(int(d.InputOffset()), "field %q is not UTF-8", name)
+			return nil, nil, malformed(int(b.d.InputOffset()), "field %q is not UTF-8", name)
 		}
-		f.values[name] = value
+		values[name] = value
 	}
-	if _, err := d.Token(); err != nil {
+	if _, err := b.d.Token(); err != nil {
 		return bad("bad JSON")
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+	if _, err := b.d.Token(); !errors.Is(err, io.EOF) {
 		return bad("something follows the JSON object")
 	}
-	if f.text(generation) != "" {
-		return nil
+	var whole string
+	if json.Unmarshal(values[generation], &whole); whole != "" {
+		return values, names, nil
 	}
-	f.listed = nil
-	for _, name := range stateFields {
-		if f.values[name] != nil && !takes(f.route, name) {
-			return unknownField(f.route, name)
-		}
+	if values[generation] != nil {
+		ofState = generation
 	}
-	return nil
+	if ofState != "" {
+		return nil, nil, to.unknownField(ofState)
+	}
+	return values, nil, nil
 }
 
-// list reads the value of a field that only a State has.
-func (f *fields) list(d *json.Decoder, field string) error {
+// readForm reads a form, whose fields may not come twice.
+func (to *route) readForm(b *body) (map[string]json.RawMessage, error) {
+	text, err := io.ReadAll(b)
+	if err != nil {
+		return nil, err
+	}
+	form, err := url.ParseQuery(string(text))
+	if err != nil {
+		return nil, malformed(0, "bad form: %v", err)
+	}
+	values := make(map[string]json.RawMessage)
+	for _, name := range slices.Sorted(maps.Keys(form)) {
+		given := form[name]
+		switch {
+		case !utf8.ValidString(name + given[0]):
+			return nil, malformed(0, "a field of the form is not UTF-8")
+		case !slices.Contains(to.fields, name):
+			return nil, to.unknownField(name)
+		case len(given) > 1:
+			return nil, badField(wire.CodeBadField, name, "it is given twice")
+		}
+		values[name], _ = json.Marshal(given[0]) // a string has JSON
+	}
+	return values, nil
+}
+
+// names are the names of groups and presets and the pending names that a State lists.
+type names map[string]bool
+
+// read reads the value of a field that only a State has, and keeps its names.
+func (n names) read(d *json.Decoder, field string) error {
 	switch field {
 	case "groups", "presets":
-		return each(d, func() error {
-			var item struct{ Name string }
-			err := d.Decode(&item)
-			f.keep(item.Name)
-			return err
-		})
+		return each(d, func(item struct{ Name string }) { n.add(item.Name) })
 	case "pending":
-		return each(d, func() error {
-			var name string
-			err := d.Decode(&name)
-			f.keep(name)
-			return err
-		})
+		return each(d, n.add)
 	}
-	return skip(d)
-}
-
-// keep keeps a name that a State lists, if it can be one.
-func (f *fields) keep(name string) {
-	if len(name) > spec.MaxNameLen || f.listedLen+len(name) > maxListed {
-		return
-	}
-	if f.listed == nil {
-		f.listed = make(map[string]bool)
-	}
-	f.listed[name] = true
-	f.listedLen += len(name) + 1
-}
-
-// allowing returns err, the error of a strict reading of a spec, without the unknown names that
-// are listed; nil if no other is left. It changes err.
-func allowing(err error, listed map[string]bool) error {
-	var unknown *spangate.ParseError
-	if len(listed) == 0 || !errors.Is(err, spangate.ErrUnknownName) || !errors.As(err, &unknown) {
-		return err
-	}
-	unknown.Unknown = slices.DeleteFunc(unknown.Unknown, func(u spangate.UnknownName) bool {
-		var buf [spec.MaxNameLen]byte
-		folded, ok := spec.Fold(&buf, u.Name)
-		return ok && listed[string(folded)]
-	})
-	if len(unknown.Unknown) == 0 {
-		return nil
-	}
-	return err
-}
-
-// each reads an array. It calls fn for each element, which fn must read.
-func each(d *json.Decoder, fn func() error) error {
-	if token, err := d.Token(); err != nil || token != json.Delim('[') {
-		return cmp.Or(err, errors.New("no array"))
-	}
-	for d.More() {
-		if err := fn(); err != nil {
-			return err
-		}
-	}
-	_, err := d.Token()
-	return err
-}
-
-// skip reads the value that comes next, in memory that does not depend on its size.
-func skip(d *json.Decoder) error {
 	const maxDepth = 16
 	for depth := 0; ; {
 		token, err := d.Token()
@@ -288,11 +289,12 @@ func skip(d *json.Decoder) error {
 		}
 		switch token {
 		case json.Delim('['), json.Delim('{'):
-			if depth++; depth > maxDepth {
-				return errors.New("nested too deeply")
-			}
+			depth++
 		case json.Delim(']'), json.Delim('}'):
 			depth--
+		}
+		if depth > maxDepth {
+			return errors.New("nested too deeply")
 		}
 		if depth == 0 {
 			return nil
@@ -300,160 +302,95 @@ func skip(d *json.Decoder) error {
 	}
 }
 
-// parseForm reads a form, whose fields may not come twice.
-func (f *fields) parseForm(b *body) error {
-	text, err := io.ReadAll(b)
-	if err != nil {
+// add keeps name if it can be a name and there is room.
+func (n names) add(name string) {
+	if len(name) <= spec.MaxNameLen && len(n)*spec.MaxNameLen < maxListed {
+		n[name] = true
+	}
+}
+
+// each reads an array and calls fn with each element.
+func each[T any](d *json.Decoder, fn func(T)) error {
+	if token, err := d.Token(); err != nil || token != json.Delim('[') {
+		return cmp.Or(err, errors.New("no array"))
+	}
+	for d.More() {
+		var item T
+		if err := d.Decode(&item); err != nil {
+			return err
+		}
+		fn(item)
+	}
+	_, err := d.Token()
+	return err
+}
+
+// allowing returns err, the error of a strict reading of a spec, without the unknown names that
+// are listed; nil if no other is left. It changes err.
+func allowing(err error, listed map[string]bool) error {
+	var unknown *spangate.ParseError
+	if !errors.Is(err, spangate.ErrUnknownName) || !errors.As(err, &unknown) {
 		return err
 	}
-	if !utf8.Valid(text) {
-		return malformed(0, "the body is not UTF-8")
+	unknown.Unknown = slices.DeleteFunc(unknown.Unknown, func(u spangate.UnknownName) bool {
+		_, known := spec.Lookup(listed, u.Name)
+		return known
+	})
+	if len(unknown.Unknown) == 0 {
+		return nil
 	}
-	form, err := url.ParseQuery(string(text))
+	return err
+}
+
+// duration reads the field ttl.
+func duration(ttl string) (time.Duration, error) {
+	d, err := time.ParseDuration(strings.TrimSpace(ttl))
 	if err != nil {
-		return malformed(0, "bad form: %v", err)
+		return 0, badField(wire.CodeBadField, "ttl", fmt.Sprintf("%q is no duration such as 5m or 1h30m", spec.Head(ttl)))
 	}
-	for _, name := range slices.Sorted(maps.Keys(form)) {
-		given := form[name]
-		switch {
-		case !utf8.ValidString(name + given[0]):
-			return malformed(0, "a field of the form is not UTF-8")
-		case !takes(f.route, name):
-			return unknownField(f.route, name)
-		case len(given) > 1:
-			return badField(wire.CodeBadField, name, "it is given twice")
-		}
-		f.values[name], _ = json.Marshal(given[0]) // a string has JSON
-	}
-	return nil
-}
-
-// done returns the first error of the fields. The query is not read, so a field in it is an
-// error: it would have no effect.
-func (f *fields) done() error {
-	if f.err != nil {
-		return f.err
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.query)) {
-		if slices.Contains(times, name) || slices.ContainsFunc(routes, func(r route) bool { return slices.Contains(r.fields, name) }) {
-			return badField(wire.CodeBadField, name, "it is in the query; fields belong in the body")
-		}
-	}
-	return nil
-}
-
-// has reports whether the field is present and not null.
-func (f *fields) has(name string) bool {
-	value, ok := f.values[name]
-	return ok && string(value) != "null"
-}
-
-// required returns the text of a field that must be present; it may be empty.
-func (f *fields) required(name string) string {
-	if !f.has(name) {
-		f.fail(badField(wire.CodeMissingField, name, "it is missing"))
-		return ""
-	}
-	return f.text(name)
-}
-
-// text returns the text of a field that may be left out.
-func (f *fields) text(name string) (s string) {
-	if value, ok := f.values[name]; ok && json.Unmarshal(value, &s) != nil {
-		f.fail(badField(wire.CodeBadField, name, "must be a string"))
-	}
-	return s
-}
-
-// truth returns a field that is true or false, or as a form has it "true" or "false"; false
-// if it is left out.
-func (f *fields) truth(name string) (b bool) {
-	value, ok := f.values[name]
-	if !ok || json.Unmarshal(value, &b) == nil {
-		return b
-	}
-	var s string
-	if json.Unmarshal(value, &s) == nil {
-		if b, ok := truth(s); ok {
-			return b
-		}
-	}
-	f.fail(badField(wire.CodeBadField, name, "must be true or false"))
-	return false
-}
-
-// duration returns a field that must be present and is a duration.
-func (f *fields) duration(name string) time.Duration {
-	s := f.required(name)
-	if f.err != nil {
-		return 0
-	}
-	d, err := time.ParseDuration(strings.TrimSpace(s))
-	if err != nil {
-		f.fail(badField(wire.CodeBadField, name, fmt.Sprintf("%q is no duration such as 5m or 1h30m", spec.Head(s))))
-	}
-	return d
-}
-
-func (f *fields) fail(err error) {
-	if f.err == nil {
-		f.err = err
-	}
-}
-
-// takes reports whether the route takes the field.
-func takes(name, field string) bool {
-	i := slices.IndexFunc(routes, func(r route) bool { return r.name == name })
-	return slices.Contains(routes[i].fields, field)
-}
-
-// isField reports whether a route takes the field.
-func isField(name string) bool {
-	return slices.ContainsFunc(routes, func(r route) bool { return slices.Contains(r.fields, name) })
+	return d, nil
 }
 
 // unknownField refuses a field that the route does not take, and says where it belongs or
 // which one may have been meant.
-func unknownField(name, field string) error {
-	var here, elsewhere, homes []string
+func (to *route) unknownField(field string) error {
+	var elsewhere, homes []string
 	for _, r := range routes {
-		if r.name == name {
-			here = r.fields
-			continue
-		}
-		elsewhere = append(elsewhere, r.fields...)
-		if slices.Contains(r.fields, field) {
-			homes = append(homes, r.name)
+		if r.name != to.name {
+			elsewhere = append(elsewhere, r.fields...)
+			if slices.Contains(r.fields, field) {
+				homes = append(homes, r.name)
+			}
 		}
 	}
-	what := "unknown here"
-	nearest := spec.Nearest(field, slices.Concat(here, elsewhere))
+	hint := ""
+	nearest := spec.Nearest(field, slices.Concat(to.fields, elsewhere))
 	switch {
 	case strings.HasPrefix(strings.TrimSpace(field), "{"):
-		what += "; the body looks like JSON: send the header Content-Type: " + typeJSON
+		hint = "; the body looks like JSON: send the header Content-Type: " + typeJSON
 	case homes != nil:
-		what += "; it belongs to " + strings.Join(homes, " and ")
+		hint = "; it belongs to " + strings.Join(homes, " and ")
 	case slices.Contains(times, field):
-		what += "; the time after which a lease ends is the field ttl of " + routeLease + ", and a baseline has none"
+		hint = "; the time after which a lease ends is the field ttl of " + routeLease + ", and a baseline has none"
 	case slices.Contains(stateFields, field):
-		what += "; it is only read in a whole State, as GET gives it, with its " + generation + ", sent back as JSON to " + routeBaseline
-	case slices.Contains(here, nearest):
-		what += fmt.Sprintf("; did you mean %q?", nearest)
+		hint = "; it is only read in a whole State, as GET gives it, with its " + generation + ", sent back as JSON to " + routeBaseline
+	case slices.Contains(to.fields, nearest):
+		hint = fmt.Sprintf("; did you mean %q?", nearest)
 	case nearest != "":
-		what += fmt.Sprintf("; did you mean %q? It belongs to another route", nearest)
+		hint = fmt.Sprintf("; did you mean %q? It belongs to another route", nearest)
 	}
-	return badField(wire.CodeBadField, field, what+"; there are "+strings.Join(here, ", "))
+	return badField(wire.CodeBadField, field, "unknown here"+hint+"; there are "+strings.Join(to.fields, ", "))
 }
 
-func unsupported(what string) error {
+func unsupported(what, value string) error {
 	return &badRequest{status: http.StatusUnsupportedMediaType, body: wire.Error{
 		Code: wire.CodeMediaType, Accept: []string{typeJSON, typeForm},
-		Message: what + " is not read here; send " + typeJSON + " or " + typeForm}}
+		Message: fmt.Sprintf("%s %q is not read here; send %s or %s", what, spec.Head(value), typeJSON, typeForm)}}
 }
 
-func tooLarge(format string, args ...any) error {
+func tooLarge(what string, limit int64) error {
 	return &badRequest{status: http.StatusRequestEntityTooLarge, body: wire.Error{
-		Code: wire.CodeTooLarge, Message: fmt.Sprintf(format, args...)}}
+		Code: wire.CodeTooLarge, Message: fmt.Sprintf("%s is longer than %d bytes", what, limit)}}
 }
 
 func malformed(offset int, format string, args ...any) error {

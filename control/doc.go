@@ -26,7 +26,7 @@
 //	…
 //	flag.Var(control.Flag(&base), "spans", "span groups, as in default,sandbox")
 //	flag.Parse()
-//	c, err := control.New(registry.Default(), control.Start(base))
+//	c, err := control.New(registry.Default(), control.StartupBaseline(base))
 //	…
 //	defer c.Close()
 //

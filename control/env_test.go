@@ -69,12 +69,12 @@ func TestEnabledIsOneOfEightWordsInAnyCase(t *testing.T) {
 	}
 	for _, text := range []string{"2", "t", "y", "enabled", "truefalse", "true,", "none", "01"} {
 		b, err := control.FromLookup(lookup(map[string]string{control.EnvGymEnabled: text, control.EnvGymSpanGroups: "all"}))
-		require.ErrorIs(t, err, control.ErrEnvironment, "%q", text)
+		requireEnvironmentError(t, err)
 		require.Contains(t, err.Error(), `"`+control.EnvGymEnabled+"="+text+`"`)
 		require.Empty(t, b.Spec, "%q", text)
 	}
 	b, err := control.FromLookup(lookup(map[string]string{control.EnvGymEnabled: "1", control.EnvLensSpanGroups: tooLong}))
-	require.ErrorIs(t, err, control.ErrEnvironment)
+	require.ErrorIs(t, err, spangate.ErrSpecTooLong)
 	require.Less(t, len(err.Error()), 1000)
 	require.Empty(t, b.Spec)
 }
@@ -86,9 +86,9 @@ func TestFromEnvReadsTheProcessEnvironment(t *testing.T) {
 	t.Setenv(control.EnvLensSpanGroups, "job,sandbox")
 	b, err := control.FromEnv()
 	require.NoError(t, err)
-	f := newFixture(t, control.Start(b))
+	f := newFixture(t, control.StartupBaseline(b))
 	require.Equal(t, "job,sandbox", f.on())
-	require.Equal(t, control.EnvLensSpanGroups, f.State().Why)
+	require.Equal(t, control.EnvLensSpanGroups, f.State().Baseline.Why)
 }
 
 func TestTracesAndTheSDKCanBeSwitchedOffInTheEnvironment(t *testing.T) {
@@ -135,7 +135,7 @@ func TestTracesAndTheSDKCanBeSwitchedOffInTheEnvironment(t *testing.T) {
 				require.NoError(t, err, "it is not read")
 				continue
 			}
-			require.ErrorIs(t, err, control.ErrEnvironment, "%v", env)
+			requireEnvironmentError(t, err)
 			require.ErrorContains(t, err, `"`+name+`=junk"`)
 			require.Empty(t, b.Spec)
 			require.Equal(t, name+" is neither true nor false", b.Why)
@@ -181,7 +181,7 @@ func TestPrefixesOfTheProgramWinInTheEnvironment(t *testing.T) {
 	}
 	b, err = control.FromLookup(lookup(nil), many...)
 	require.NoError(t, err)
-	newFixture(t, control.Start(b)) // its Why is not too long
+	newFixture(t, control.StartupBaseline(b)) // its Why is not too long
 
 	t.Setenv("MYAPP_OTEL_ENABLED", "yes")
 	t.Setenv("MYAPP_OTEL_SPAN_GROUPS", "agent")
@@ -204,7 +204,7 @@ func TestPrefixThatNoVariableHasIsRefused(t *testing.T) {
 		strings.Repeat("X", 129): "129 bytes; at most 128",
 	} {
 		b, err := control.FromLookup(lookup(map[string]string{control.EnvGymEnabled: "1"}), "OK", prefix)
-		require.ErrorIs(t, err, control.ErrEnvironment, "%q", prefix)
+		requireEnvironmentError(t, err)
 		require.ErrorContains(t, err, problem, "%q", prefix)
 		require.Empty(t, b.Spec)
 	}
@@ -253,7 +253,7 @@ func TestExclusionThatPythonReadsTooIsWarnedOf(t *testing.T) {
 	}
 	require.Equal(t, 3, log.lines(), log.String())
 	for _, b := range baselines {
-		newFixture(t, control.Start(b)) // which takes the reason
+		newFixture(t, control.StartupBaseline(b)) // which takes the reason
 	}
 }
 
@@ -294,7 +294,7 @@ func TestFlagGoesOverWhatItStartsFrom(t *testing.T) {
 }
 
 func TestFlagOfAControllerIsLive(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	flags := flag.NewFlagSet("x", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.Var(f.Flag(), "spans", "span groups")
@@ -305,4 +305,11 @@ func TestFlagOfAControllerIsLive(t *testing.T) {
 	require.Equal(t, "flag", f.State().Startup.Who)
 	require.Error(t, flags.Parse([]string{"-spans=" + tooLong}))
 	require.Equal(t, "sandbox", f.on())
+}
+
+func requireEnvironmentError(t *testing.T, err error) {
+	t.Helper()
+	var e *control.Error
+	require.ErrorAs(t, err, &e)
+	require.Contains(t, e.Op, "environment")
 }

@@ -7,22 +7,18 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/spangate/spangate/internal/plan"
 	"github.com/spangate/spangate/internal/spec"
-	"github.com/spangate/spangate/registry"
 )
 
 // The reasons for which a change is refused. A spec that is refused is a
-// [*spangate.ParseError], which has the names that are not registered.
+// [*spangate.ParseError], which has the names that are not registered, or [ErrSpec].
 var (
-	// ErrNilRegistry is a nil registry.
-	ErrNilRegistry = registry.ErrNilRegistry
-	// ErrNilController is a nil controller, or one that was not made by [New].
-	ErrNilController = errors.New("nil controller")
 	// ErrControlled is a second controller of one registry.
-	ErrControlled = registry.ErrControlled
-	// ErrClosed is a change to a controller that has been closed.
+	ErrControlled = plan.ErrControlled
+	// ErrClosed is a change to a controller that has been closed, or that [New] did not make.
 	ErrClosed = errors.New("closed")
-	// ErrOwner is an owner, or a name of who asks, that is empty or invisible where it must not
+	// ErrOwner is an owner, or a name of an author, that is empty or invisible where it must not
 	// be, too long, or not a line of text.
 	ErrOwner = errors.New("bad owner")
 	// ErrWhy is a reason that is too long or not a line of text.
@@ -32,20 +28,13 @@ var (
 	// ErrNoEffect is a lease that can do nothing: it neither adds nor quiets a group, and
 	// keeps no pending name.
 	ErrNoEffect = errors.New("lease without effect")
-	// ErrTooManyLeases is a lease beyond the number of leases that there can be at once.
+	// ErrTooManyLeases is a lease for which there is no room, by number ([MaxLeases]) or by size
+	// ([MaxLeasesLen]).
 	ErrTooManyLeases = errors.New("too many leases")
-	// ErrLeasesTooLong is a lease with which all leases together would hold more than
-	// [MaxLeasesLen] bytes.
-	ErrLeasesTooLong = errors.New("leases too long")
 	// ErrNoLease is a lease that never was or has ended.
 	ErrNoLease = errors.New("no such lease")
-	// ErrOption is an option with a value that it can't have.
-	ErrOption = errors.New("bad option")
-	// ErrEnvironment is a variable of the environment with a value that it can't have.
-	ErrEnvironment = errors.New("bad environment")
 
-	// errStale is a change whose author has seen another generation. Only requests can
-	// make one.
+	// errStale is a change that must follow on another generation. Only requests make one.
 	errStale = errors.New("the state has changed")
 )
 

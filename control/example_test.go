@@ -27,7 +27,7 @@ func Example() {
 		fmt.Println(err)
 	}
 
-	c, err := control.New(r, control.Start(control.Baseline{Spec: "default"}))
+	c, err := control.New(r, control.StartupBaseline(control.Baseline{Spec: "default"}))
 	if err != nil {
 		fmt.Println(err)
 	}
@@ -57,7 +57,7 @@ func ExampleController_SetBaseline() {
 	fmt.Println(c.Configure(control.Baseline{Spec: "job,sandbox", Who: "chart"}))
 	fmt.Println(c.State().Enabled, c.State().Pending)
 	// Output:
-	// spangate: spec "jobs": unknown name "jobs" at byte 0 (did you mean "job"?); this process has all, default, per_step, checkpoint, evaluate, forward_backward, job, load_checkpoint, model_init, optimizer, step
+	// spangate: spec "jobs": unknown name "jobs" at byte 0 (did you mean "job"?); valid names are all, default, per_step, checkpoint, evaluate, forward_backward, job, load_checkpoint, model_init, optimizer, step
 	// <nil>
 	// [job] [sandbox]
 }

@@ -5,6 +5,8 @@ package control
 import (
 	"log/slog"
 	"time"
+
+	"github.com/spangate/spangate/control/wire"
 )
 
 // DefaultInterval is the time between two looks at a watched file without [Interval].
@@ -13,16 +15,18 @@ const DefaultInterval = defaultInterval
 // Patience is how long a look waits for a file system that does not answer.
 func Patience(d time.Duration) WatchOption { return func(o *watchOptions) { o.patience = d } }
 
-// Told lets the change log begin, waits at most d until it has told everything, and reports
-// whether it has.
-func Told(c *Controller, d time.Duration) bool {
+// Drain lets the change log begin, waits at most d until it is empty, and reports whether it is.
+func Drain(c *Controller, d time.Duration) bool {
 	c.log.begin()
 	return c.log.wait(d)
 }
 
 // WithLock calls fn with the lock of changes held.
 func WithLock(c *Controller, fn func()) {
-	_ = c.update(author{}, func(time.Time) (cause, error) { fn(); return cause{}, errNothing })
+	if t, err := c.begin(author{}); err == nil {
+		defer t.end()
+		fn()
+	}
 }
 
 // LogRefusal is how the endpoint logs a refusal.
@@ -39,3 +43,6 @@ const (
 
 // Put queues fn in the change log.
 func Put(c *Controller, fn func()) { c.log.put(fn) }
+
+// WireState returns a state as the endpoint answers with it, but for Writable.
+func WireState(s State) wire.State { return wireState(s) }

@@ -27,7 +27,7 @@ func TestJSONThatIsSentAsAFormIsToldSo(t *testing.T) {
 }
 
 func TestFieldThatMeansNothingIsRefusedWithWhereItBelongs(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job"))), anyone())
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), anyone())
 	l := e.lease(t, "me", "step", time.Hour)
 	before := e.State().Generation
 	for _, c := range []struct{ method, path, field, text string }{
@@ -138,7 +138,7 @@ func TestStateOfAPinnedRegistryCanBeSentBack(t *testing.T) {
 // TestStateIsLenientOnlyAboutTheNamesThatItLists pins that the spec of an edited State is read as
 // strictly as any other.
 func TestStateIsLenientOnlyAboutTheNamesThatItLists(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	e := newEndpoint(t, f, anyone())
 	before := f.State().Generation
 	for _, c := range []struct {

@@ -52,7 +52,7 @@ func newFixture(t testing.TB, opts ...control.Option) *fixture {
 	f.Controller = c
 	f.changes.told = func() {
 		t.Helper()
-		require.True(t, control.Told(c, 10*time.Second), "the change log is stuck")
+		require.True(t, control.Drain(c, 10*time.Second), "the change log is stuck")
 	}
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	f.changes.take()

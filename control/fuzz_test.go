@@ -63,7 +63,7 @@ func FuzzHandler(f *testing.F) {
 		r := registry.New()
 		var gate spangate.Gate
 		require.NoError(t, r.Register(spangate.Gym, &gate))
-		c, err := control.New(r, control.Start(baseline("default,late")))
+		c, err := control.New(r, control.StartupBaseline(baseline("default,late")))
 		require.NoError(t, err)
 		defer c.Close()
 		l, err := c.Lease(control.LeaseRequest{Owner: "me", Spec: "sandbox", Quiet: "job", TTL: time.Hour})

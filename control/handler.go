@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/spangate/spangate/control/page"
@@ -28,15 +29,15 @@ func CrossOrigin(p *http.CrossOriginProtection) HandlerOption {
 	return func(h *handler) { h.crossOrigin = cmp.Or(p, h.crossOrigin) }
 }
 
-// Handler returns the endpoint of c, to be mounted anywhere; the doc of this package has its
-// routes and package wire their shapes. Mount it with a slash at the end, since its routes
-// lie below, and strip what is above:
+// Handler returns the endpoint of c, to be mounted anywhere; package wire has its routes and
+// their shapes. Mount it with a slash at the end, since its routes lie below, and strip what is
+// above:
 //
 //	mux.Handle("/spans/", http.StripPrefix("/spans", control.Handler(c, …)))
 //
-// Who can reach it can read it. Only requests that the [Authorizer] lets pass can change
-// anything. The answer to a GET is built once for each generation and shared by all who ask
-// for it. A handler of a nil controller answers every request with 503.
+// Any client that can reach it can read it. Only requests that the [Authorizer] lets pass can
+// change anything. The answer to a GET is built once for each generation and shared by all
+// clients. The handler of a nil controller answers every request with 503.
 func Handler(c *Controller, opts ...HandlerOption) http.Handler {
 	h := &handler{c: c, crossOrigin: http.NewCrossOriginProtection()}
 	for _, opt := range opts {
@@ -55,65 +56,75 @@ type handler struct {
 	snapshots   snapshots
 }
 
+// method is a method of a path: a read or a change.
+type method struct {
+	name string
+	read func(*handler, http.ResponseWriter, *http.Request)
+	// change returns the lease to answer with, or nil to answer with the state.
+	change func(*Controller, *http.Request, author) (*lease, error)
+}
+
+// methods has the methods of each path, in the order of the header Allow. HEAD is GET: the
+// server leaves the body out.
+var methods = map[string][]method{
+	"/": {
+		{name: http.MethodGet, read: (*handler).show}, {name: http.MethodHead, read: (*handler).show},
+		{name: http.MethodPut, change: putBaseline}, {name: http.MethodDelete, change: deleteBaseline},
+	},
+	"/leases":      {{name: http.MethodPost, change: postLease}},
+	"/leases/{id}": {{name: http.MethodPatch, change: patchLease}, {name: http.MethodDelete, change: deleteLease}},
+	"/page/{file}": {{name: http.MethodGet, read: (*handler).file}, {name: http.MethodHead, read: (*handler).file}},
+}
+
+// methodsOf returns the methods of the path of a URL, or nil if there is no such path.
+func methodsOf(urlPath string) []method {
+	switch dir, name := path.Split(urlPath); {
+	case urlPath == "":
+		return methods["/"]
+	case dir == "/leases/" && name != "":
+		return methods["/leases/{id}"]
+	case dir == "/page/" && name != "":
+		return methods["/page/{file}"]
+	}
+	return methods[urlPath]
+}
+
 // ServeHTTP does not route by a [http.ServeMux], which redirects a path that is not clean with
 // a text that is no JSON, and puts the values of a path into the request: the authoriser gets
 // the request as it came.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
-	if h.c == nil || h.c.view.Load() == nil {
+	if h.c.usable() != nil {
 		refuse(w, http.StatusServiceUnavailable, wire.Error{Code: wire.CodeUnavailable, Message: "this endpoint has no controller; pass what control.New returns to control.Handler"})
 		return
 	}
-	dir, name := path.Split(r.URL.Path)
-	switch {
-	case r.URL.Path == "" && r.Method == http.MethodGet && prefersHTML(r.Header):
-		// The links of the page lie below it, which a browser sees by the slash.
+	if r.URL.Path == "" && r.Method == http.MethodGet && prefersHTML(r.Header) {
+		// A browser finds the links of the page below it only if its path ends in a slash.
 		mounted, _, _ := strings.Cut(r.RequestURI, "?")
 		w.Header().Set("Location", "./"+path.Base(mounted)+"/")
 		w.WriteHeader(http.StatusTemporaryRedirect)
-	case r.URL.Path == "" || r.URL.Path == "/":
-		resource{
-			http.MethodGet:    h.show,
-			http.MethodPut:    h.changing(h.putBaseline),
-			http.MethodDelete: h.changing(h.deleteBaseline),
-		}.ServeHTTP(w, r)
-	case r.URL.Path == "/leases":
-		resource{http.MethodPost: h.changing(h.postLease)}.ServeHTTP(w, r)
-	case dir == "/leases/" && name != "":
-		resource{
-			http.MethodPatch:  h.changing(h.patchLease),
-			http.MethodDelete: h.changing(h.deleteLease),
-		}.ServeHTTP(w, r)
-	case dir == "/page/" && name != "":
-		resource{http.MethodGet: file}.ServeHTTP(w, r)
-	default:
-		notFound(w, r)
-	}
-}
-
-// resource has the handlers of a path, by method. HEAD is GET: the server leaves the body out.
-type resource map[string]http.HandlerFunc
-
-func (res resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	method := r.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-	if do, ok := res[method]; ok {
-		do(w, r)
 		return
 	}
-	var allow []string
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		if _, ok := res[strings.Replace(method, http.MethodHead, http.MethodGet, 1)]; ok {
-			allow = append(allow, method)
+	methods := methodsOf(r.URL.Path)
+	i := slices.IndexFunc(methods, func(m method) bool { return m.name == r.Method })
+	switch {
+	case methods == nil:
+		notFound(w)
+	case i < 0:
+		var allow []string
+		for _, m := range methods {
+			allow = append(allow, m.name)
 		}
+		w.Header().Set("Allow", strings.Join(allow, ", "))
+		refuse(w, http.StatusMethodNotAllowed, wire.Error{Code: wire.CodeMethod, Message: "this path takes " + strings.Join(allow, ", ")})
+	case methods[i].read != nil:
+		methods[i].read(h, w, r)
+	default:
+		h.serveChange(w, r, methods[i])
 	}
-	w.Header().Set("Allow", strings.Join(allow, ", "))
-	refuse(w, http.StatusMethodNotAllowed, wire.Error{Code: wire.CodeMethod, Message: "this path takes " + strings.Join(allow, ", ")})
 }
 
-func notFound(w http.ResponseWriter, _ *http.Request) {
+func notFound(w http.ResponseWriter) {
 	refuse(w, http.StatusNotFound, wire.Error{Code: wire.CodeNotFound, Message: "there is no such path; there are /, /leases and /leases/{id}, below where the endpoint is mounted"})
 }
 
@@ -124,9 +135,10 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 		h.answerPage(w)
 		return
 	}
-	// Roots may come to be seen within a generation; while there are some, the answer is whole.
-	v := h.c.view.Load()
-	if tag := quote(h.c.tag(v.state.Generation())); matches(r.Header["If-None-Match"], tag, weakly) && len(h.c.roots(v)) == 0 {
+	v, known := h.c.view.Load(), r.Header["If-None-Match"]
+	tag := quote(h.c.tag(v.Number()))
+	// Roots may change within a generation; while there are some, the answer is whole.
+	if (matches(known, tag) || matches(known, "W/"+tag)) && len(h.c.roots(v)) == 0 {
 		w.Header().Set("ETag", tag)
 		w.WriteHeader(http.StatusNotModified)
 		return
@@ -135,31 +147,34 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 }
 
 // file answers with a file that the page loads.
-func file(w http.ResponseWriter, r *http.Request) {
+func (h *handler) file(w http.ResponseWriter, r *http.Request) {
 	name := path.Base(r.URL.Path)
 	content, err := fs.ReadFile(page.Files, name)
 	if err != nil {
-		notFound(w, r)
+		notFound(w)
 		return
 	}
 	w.Header().Set("Content-Type", page.ContentType(name))
 	_, _ = w.Write(content)
 }
 
-// changing returns a handler that calls do if the request may make changes, and answers with
-// the error if it may not or if do fails.
-func (h *handler) changing(do func(http.ResponseWriter, *http.Request, author) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		by, err := h.admit(r)
-		if err == nil {
-			if tags := r.Header["If-Match"]; tags != nil {
-				by.match = func(generation string) bool { return matches(tags, quote(generation), strongly) }
-			}
-			err = do(w, r, by)
-		}
-		if err != nil {
-			h.fail(w, r, by, err)
-		}
+// serveChange makes the change if the request may, and answers with what it changed.
+func (h *handler) serveChange(w http.ResponseWriter, r *http.Request, m method) {
+	var l *lease
+	by, err := h.admit(r)
+	if err == nil {
+		l, err = m.change(h.c, r, by)
+	}
+	switch {
+	case err != nil:
+		h.fail(w, r, by, err)
+	case l == nil:
+		h.answerState(w)
+	case m.name == http.MethodPost:
+		w.Header().Set("Location", "leases/"+l.id)
+		h.answerLease(w, http.StatusCreated, l)
+	default:
+		h.answerLease(w, http.StatusOK, l)
 	}
 }
 
@@ -182,96 +197,61 @@ func (h *handler) admit(r *http.Request) (author, error) {
 	if err := checkNames(who, ""); err != nil {
 		return author{}, forbidden(wire.CodeForbidden, "the authoriser gives a name that the change log can't show: "+err.Error())
 	}
-	return author{who: who}, nil
+	return author{who, r.Header["If-Match"]}, nil
 }
 
 func forbidden(code, message string) error {
 	return &badRequest{status: http.StatusForbidden, body: wire.Error{Code: code, Message: message}}
 }
 
-func (h *handler) putBaseline(w http.ResponseWriter, r *http.Request, by author) error {
-	in, err := decode(r, routeBaseline)
+func putBaseline(c *Controller, r *http.Request, by author) (*lease, error) {
+	in, listed, err := decode[wire.Baseline](r, routeBaseline)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b := Baseline{Spec: in.required("spec"), AllowPending: in.truth("allow_pending"), Who: in.text("who"), Why: in.text("why")}
-	if err := in.done(); err != nil {
-		return err
-	}
-	b.Who = cmp.Or(by.who, b.Who, from(r))
-	if err := h.c.setBaseline(by, b, in.listed); err != nil {
-		return err
-	}
-	h.answerState(w)
-	return nil
+	b := Baseline{Spec: in.Spec, AllowPending: in.AllowPending, Who: cmp.Or(by.who, in.Who, from(r)), Why: in.Why}
+	return nil, c.setBaseline(by, b, listed)
 }
 
-func (h *handler) deleteBaseline(w http.ResponseWriter, r *http.Request, by author) error {
+func deleteBaseline(c *Controller, r *http.Request, by author) (*lease, error) {
 	by.who = cmp.Or(by.who, from(r))
-	if err := h.c.resetBaseline(by, ""); err != nil {
-		return err
-	}
-	h.answerState(w)
-	return nil
+	return nil, c.resetBaseline(by, "")
 }
 
-func (h *handler) postLease(w http.ResponseWriter, r *http.Request, by author) error {
-	in, err := decode(r, routeLease)
+func postLease(c *Controller, r *http.Request, by author) (*lease, error) {
+	in, _, err := decode[wire.LeaseRequest](r, routeLease)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	req := LeaseRequest{
-		Quiet: in.text("quiet"), Owner: cmp.Or(in.text("owner"), by.who), TTL: in.duration("ttl"),
-		Why: in.text("why"), AllowPending: in.truth("allow_pending"),
-	}
-	if in.has("quiet") {
-		req.Spec = in.text("spec")
-	} else {
-		req.Spec = in.required("spec")
-	}
-	if err := in.done(); err != nil {
-		return err
-	}
-	l, err := h.c.grant(by, req)
+	ttl, err := duration(in.TTL)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.Header().Set("Location", "leases/"+l.id)
-	h.answerLease(w, http.StatusCreated, l)
-	return nil
+	return c.grant(by, LeaseRequest{
+		Owner: cmp.Or(in.Owner, by.who), Spec: in.Spec, Quiet: in.Quiet, TTL: ttl, Why: in.Why, AllowPending: in.AllowPending,
+	})
 }
 
-func (h *handler) patchLease(w http.ResponseWriter, r *http.Request, by author) error {
-	in, err := decode(r, routePatch)
+func patchLease(c *Controller, r *http.Request, by author) (*lease, error) {
+	in, _, err := decode[wire.LeasePatch](r, routePatch)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ttl := in.duration("ttl")
-	if err := in.done(); err != nil {
-		return err
+	ttl, err := duration(in.TTL)
+	if err != nil {
+		return nil, err
 	}
 	by.who = cmp.Or(by.who, from(r))
-	l, err := h.c.renew(by, path.Base(r.URL.Path), ttl)
-	if err != nil {
-		return err
-	}
-	h.answerLease(w, http.StatusOK, l)
-	return nil
+	return c.renew(by, path.Base(r.URL.Path), ttl)
 }
 
-func (h *handler) deleteLease(w http.ResponseWriter, r *http.Request, by author) error {
+func deleteLease(c *Controller, r *http.Request, by author) (*lease, error) {
 	by.who = cmp.Or(by.who, from(r))
-	l, err := h.c.release(by, path.Base(r.URL.Path))
-	if err != nil {
-		return err
-	}
-	h.answerLease(w, http.StatusOK, l)
-	return nil
+	return c.release(by, path.Base(r.URL.Path))
 }
 
-// from returns the address that a request comes from, for a request with no other name of its
-// author. It is empty if the change log can't show it, which may be so for an address that a
-// middleware has set.
+// from returns the address of the client, which stands for the author of a change that has no
+// name. It is empty if the change log can't show it, as may be if a middleware has set it.
 func from(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -93,14 +93,14 @@ func (r response) refused(status int, code string) wire.Error {
 func anyone() control.HandlerOption { return control.Authorize(control.Anyone()) }
 
 func TestGetShowsWhatIsOnAndBecauseOfWhom(t *testing.T) {
-	f := newFixture(t, control.Start(control.Baseline{Spec: "default,layer", Who: "environment", Why: "X"}), control.Deny("agent"))
+	f := newFixture(t, control.StartupBaseline(control.Baseline{Spec: "default,layer", Who: "environment", Why: "X"}), control.Deny("agent"))
 	f.addDB(t)
 	e := newEndpoint(t, f)
 	l, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: "sandbox,agent", TTL: time.Hour, Why: "slow"})
 	require.NoError(t, err)
 
 	s := as[wire.State](e.do("GET", "/", ""), 200)
-	require.Equal(t, control.Baseline{Spec: "default,layer", AllowPending: true, Who: "environment", Why: "X"}, s.Baseline)
+	require.Equal(t, wire.Baseline{Spec: "default,layer", AllowPending: true, Who: "environment", Why: "X"}, s.Baseline)
 	require.False(t, s.Writable)
 	require.Equal(t, []string{"http_client", "job", "rollout", "sandbox", "server", "tx"}, s.Enabled)
 	require.Equal(t, []string{"layer"}, s.Pending)
@@ -168,7 +168,7 @@ func TestListsAreNeverNullAndNumbersAreSmall(t *testing.T) {
 }
 
 func TestPutSetsTheBaselineAndDeleteGoesBack(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job"))), anyone())
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), anyone())
 	s := as[wire.State](e.form("PUT", "/", "spec=default,sandbox&why=the+slow+verifier&who=me"), 200)
 	require.Equal(t, wire.Baseline{Spec: "default,sandbox", Who: "me", Why: "the slow verifier"}, s.Baseline)
 	require.Equal(t, "job,server,http_client,rollout,sandbox", e.on())
@@ -207,7 +207,7 @@ func TestWhatGetGivesSentBackRestoresTheIntent(t *testing.T) {
 }
 
 func TestLeaseOverHTTP(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job"))), anyone())
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), anyone())
 	created := e.form("POST", "/leases", "spec=sandbox&ttl=5m&owner=me&why=slow")
 	l := as[wire.Lease](created, 201)
 	require.Equal(t, "leases/"+l.ID, created.header.Get("Location"))
@@ -234,12 +234,12 @@ func TestLeaseOverHTTP(t *testing.T) {
 
 func TestWithoutAnAuthoriserNothingChanges(t *testing.T) {
 	for name, e := range map[string]*endpoint{
-		"none": newEndpoint(t, newFixture(t, control.Start(baseline("job")))),
-		"one that refuses": newEndpoint(t, newFixture(t, control.Start(baseline("job"))), control.Authorize(func(*http.Request) (string, error) {
+		"none": newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job")))),
+		"one that refuses": newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), control.Authorize(func(*http.Request) (string, error) {
 			return "", errors.New("not on a Sunday")
 		})),
-		"a token":  newEndpoint(t, newFixture(t, control.Start(baseline("job"))), control.Authorize(control.BearerToken("secret"))),
-		"no token": newEndpoint(t, newFixture(t, control.Start(baseline("job"))), control.Authorize(control.BearerToken(""))),
+		"a token":  newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), control.Authorize(control.BearerToken("secret"))),
+		"no token": newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), control.Authorize(control.BearerToken(""))),
 	} {
 		l := e.lease(t, "me", "job", time.Hour)
 		before := e.State()
@@ -297,7 +297,7 @@ func TestBearerTokenLetsTheTokenPass(t *testing.T) {
 }
 
 func TestOtherSitesChangeNothing(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	e := newEndpoint(t, f, anyone())
 	for _, headers := range [][]string{
 		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"},
@@ -320,7 +320,7 @@ func TestOtherSitesChangeNothing(t *testing.T) {
 }
 
 func TestTypoIsRefusedWithOffsetAndSuggestion(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job"))), anyone())
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), anyone())
 	before := e.State().Generation
 	for _, r := range []response{
 		e.form("PUT", "/", "spec=job%2C+rollouts,zzz"), e.json("PUT", "/", `{"spec": "job, rollouts,zzz"}`),
@@ -339,7 +339,7 @@ func TestTypoIsRefusedWithOffsetAndSuggestion(t *testing.T) {
 }
 
 func TestBadRequestsAreRefusedAndChangeNothing(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job")), control.MaxTTL(time.Hour)), anyone())
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job")), control.MaxTTL(time.Hour)), anyone())
 	before := e.State().Generation
 	for _, c := range []struct {
 		response
@@ -473,7 +473,7 @@ func TestETagIsTheGeneration(t *testing.T) {
 }
 
 func TestIfMatchGuardsEveryWrite(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	e := newEndpoint(t, f, anyone())
 	tag := e.do("GET", "/", "").header.Get("ETag")
 	l := f.lease(t, "me", "step", time.Hour) // somebody else's change
@@ -517,7 +517,7 @@ func TestOnlyOneOfManyWritersThatSawTheSameStateWins(t *testing.T) {
 }
 
 func TestReadsChangeNothingWhateverTheyCarry(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job"))), anyone())
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job"))), anyone())
 	before := e.State().Generation
 	for _, method := range []string{"GET", "HEAD"} {
 		for _, path := range []string{"/", "/?spec=all", "/?_method=PUT&spec=all"} {

@@ -11,13 +11,12 @@ import (
 	"time"
 
 	"github.com/spangate/spangate"
-	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/internal/plan"
 	"github.com/spangate/spangate/internal/spec"
-	"github.com/spangate/spangate/registry"
 )
 
 // MaxLeasesLen is the length in bytes of what all leases of a controller together may hold:
-// the specs, owners and reasons of their requests. A lease beyond it is [ErrLeasesTooLong].
+// the specs, owners and reasons of their requests. A lease beyond it is [ErrTooManyLeases].
 const MaxLeasesLen = 4 << 20
 
 // LeaseRequest asks for a lease. A lease adds what Spec selects, quiets what Quiet selects, or
@@ -55,8 +54,8 @@ type Lease struct {
 // The time is that of the monotonic clock, which on most systems stands still while the
 // machine is suspended. The error is a [*spangate.ParseError] for a spec that is too long or has
 // a name that is not registered, wrapped in an [*Error] if it is the spec in Quiet, or an
-// [*Error] for [ErrOwner], [ErrWhy], [ErrTTL], [ErrSpec], [ErrNoEffect], [ErrTooManyLeases],
-// [ErrLeasesTooLong] or [ErrClosed].
+// [*Error] for [ErrOwner], [ErrWhy], [ErrTTL], [ErrSpec], [ErrNoEffect], [ErrTooManyLeases] or
+// [ErrClosed].
 func (c *Controller) Lease(req LeaseRequest) (Lease, error) {
 	l, err := c.grant(author{}, req)
 	if err != nil {
@@ -66,26 +65,33 @@ func (c *Controller) Lease(req LeaseRequest) (Lease, error) {
 }
 
 func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
-	err := cmp.Or(checkOwner(req.Owner), checkNames(req.Owner, req.Why), c.checkTTL(req.TTL), c.checkLease(req))
+	if err := cmp.Or(checkOwner(req.Owner), checkNames(req.Owner, req.Why), c.checkTTL(req.TTL), c.checkLease(req)); err != nil {
+		return nil, err
+	}
+	t, err := c.begin(by)
 	if err != nil {
 		return nil, err
 	}
+	defer t.end()
 	l := &lease{
 		id: strings.ToLower(rand.Text()[:13]), owner: strings.Clone(req.Owner), why: strings.Clone(req.Why),
 		spec: strings.Clone(nonBlank(req.Spec)), quiet: strings.Clone(nonBlank(req.Quiet)), allowPending: req.AllowPending,
+		start: t.at, end: t.at.Add(req.TTL),
 	}
-	err = c.update(by, func(at time.Time) (cause, error) {
-		if n := len(c.wanted.leases); n >= c.options.maxLeases {
-			return cause{}, &Error{Op: "lease", Err: because(ErrTooManyLeases, "there are %d already; release some, or raise MaxLeases", n)}
-		}
-		if c.leasesLen+l.len() > MaxLeasesLen {
-			return cause{}, &Error{Op: "lease", Err: because(ErrLeasesTooLong, "%d bytes, and the %d leases that there are hold %d; at most %d together", l.len(), len(c.wanted.leases), c.leasesLen, MaxLeasesLen)}
-		}
-		l.start, l.end = at, at.Add(req.TTL)
-		c.hold(l)
-		return cause{wire.KindLease, cmp.Or(by.who, l.owner), withReason("lease "+l.id+" for "+req.TTL.String(), l.why)}, nil
-	})
-	return l, err
+	n, size := len(t.intent.leases), t.intent.size
+	if n >= c.options.maxLeases {
+		return nil, &Error{Op: "lease", Err: because(ErrTooManyLeases, "there are %d already; release some, or raise MaxLeases", n)}
+	}
+	if size+l.size() > MaxLeasesLen {
+		return nil, &Error{Op: "lease", Err: because(ErrTooManyLeases, "%d bytes, and the %d leases that there are hold %d; at most %d together", l.size(), n, size, MaxLeasesLen)}
+	}
+	t.intent.add(l)
+	why := "lease " + l.id + " for " + req.TTL.String()
+	if l.why != "" {
+		why += ": " + l.why
+	}
+	t.commit(KindLease, cmp.Or(by.who, l.owner), why)
+	return l, nil
 }
 
 // checkLease returns an error if a spec of req is refused, or if the two can do nothing. As with
@@ -97,7 +103,7 @@ func (c *Controller) checkLease(req LeaseRequest) error {
 	if err := c.checkSpec(req.Quiet, req.AllowPending); err != nil {
 		return &Error{Op: opQuiet, Err: err}
 	}
-	now := c.registry.State()
+	now := c.view.Load().Generation
 	if selects(now, req.Spec, req.AllowPending) || selects(now, req.Quiet, req.AllowPending) {
 		return nil
 	}
@@ -111,37 +117,30 @@ func (c *Controller) checkLease(req LeaseRequest) error {
 // selects reports whether text selects a group. If names may be pending, it also reports true
 // for a spec that may select one later: one with a name that stands for no group now and is not
 // excluded.
-func selects(now registry.State, text string, allowPending bool) bool {
+func selects(now plan.Generation, text string, allowPending bool) bool {
 	if groups, _ := now.Resolve(text); len(groups) > 0 {
 		return true
 	}
-	if !allowPending {
-		return false
-	}
-	later := make(map[string]bool) // names that stand for no group now
-	var excluded []string
+	later, excluded := make(map[string]bool), make(map[string]bool)
 	for e := range spec.Entries(text) {
-		var buf [spec.MaxNameLen]byte
-		folded, _ := spec.Fold(&buf, e.Name) // text that can't be a name is refused before
-		switch name := string(folded); {
-		case e.Exclude && name == spangate.NameAll:
-			return false
-		case e.Exclude:
-			excluded = append(excluded, name)
-		case !later[name]:
-			if groups, _ := now.Resolve(name); len(groups) == 0 {
-				later[name] = true
-			}
+		if name := spec.Lower(e.Name); e.Exclude {
+			excluded[name] = true
+		} else if !later[name] {
+			groups, _ := now.Resolve(name)
+			later[name] = len(groups) == 0
 		}
 	}
-	for _, name := range excluded {
-		delete(later, name)
+	for name, pending := range later {
+		if pending && allowPending && !excluded[name] && !excluded[spangate.NameAll] {
+			return true
+		}
 	}
-	return len(later) > 0
+	return false
 }
 
 // Renew lets the lease live for ttl from now on, which may be longer or shorter than it
-// would have: more than 0, at most what [MaxTTL] allows. The error is an [*Error] for [ErrTTL], [ErrNoLease] or [ErrClosed].
+// would have: more than 0, at most what [MaxTTL] allows. The error is an [*Error] for [ErrTTL],
+// [ErrNoLease] or [ErrClosed].
 func (c *Controller) Renew(id string, ttl time.Duration) error {
 	_, err := c.renew(author{}, id, ttl)
 	return err
@@ -151,19 +150,20 @@ func (c *Controller) renew(by author, id string, ttl time.Duration) (*lease, err
 	if err := c.checkTTL(ttl); err != nil {
 		return nil, err
 	}
-	l := new(lease)
-	err := c.update(by, func(at time.Time) (cause, error) {
-		old, err := c.find(id, at)
-		if err != nil {
-			return cause{}, err
-		}
-		*l = *old
-		l.end = at.Add(ttl)
-		c.drop(old)
-		c.hold(l)
-		return cause{wire.KindRenewal, cmp.Or(by.who, l.owner), "lease " + l.id + " for another " + ttl.String()}, nil
-	})
-	return l, err
+	t, err := c.begin(by)
+	if err != nil {
+		return nil, err
+	}
+	defer t.end()
+	i, err := t.find(id)
+	if err != nil {
+		return nil, err
+	}
+	l := *t.intent.drop(i, i+1)[0]
+	l.end = t.at.Add(ttl)
+	t.intent.add(&l)
+	t.commit(KindRenewal, cmp.Or(by.who, l.owner), "lease "+id+" for another "+ttl.String())
+	return &l, nil
 }
 
 // Release ends the lease now. The error is an [*Error] for [ErrNoLease] or [ErrClosed].
@@ -172,15 +172,29 @@ func (c *Controller) Release(id string) error {
 	return err
 }
 
-func (c *Controller) release(by author, id string) (l *lease, err error) {
-	err = c.update(by, func(at time.Time) (cause, error) {
-		if l, err = c.find(id, at); err != nil {
-			return cause{}, err
-		}
-		c.drop(l)
-		return cause{wire.KindRelease, cmp.Or(by.who, l.owner), "lease " + l.id + " was released"}, nil
-	})
-	return l, err
+func (c *Controller) release(by author, id string) (*lease, error) {
+	t, err := c.begin(by)
+	if err != nil {
+		return nil, err
+	}
+	defer t.end()
+	i, err := t.find(id)
+	if err != nil {
+		return nil, err
+	}
+	l := t.intent.drop(i, i+1)[0]
+	t.commit(KindRelease, cmp.Or(by.who, l.owner), "lease "+id+" was released")
+	return l, nil
+}
+
+// find returns the position of a lease that has not ended. One whose time has passed has, even
+// if the timer has not fired yet.
+func (t *tx) find(id string) (int, error) {
+	i := slices.IndexFunc(t.intent.leases, func(l *lease) bool { return l.id == id })
+	if i < t.intent.ended(t.at) {
+		return 0, &Error{Op: "lease", Input: id, Err: because(ErrNoLease, "it has ended, or never was")}
+	}
+	return i, nil
 }
 
 // ID returns the id of the lease in [Controller.Renew] and at the endpoint. It is no secret.
@@ -215,120 +229,55 @@ func (c *Controller) checkTTL(ttl time.Duration) error {
 	return nil
 }
 
-// withReason returns what happened, with the reason that was given for it, if any.
-func withReason(what, why string) string {
-	if why == "" {
-		return what
-	}
-	return what + ": " + why
-}
-
-// lease is one lease. It is immutable: to renew it is to put another in its place.
-type lease struct {
-	id, owner, why string
-	spec, quiet    string // what it adds and what it quiets; empty for nothing
-	allowPending   bool
-	start, end     time.Time // with their monotonic readings
-}
-
-// len is what it counts for in [MaxLeasesLen].
-func (l *lease) len() int { return len(l.owner) + len(l.why) + len(l.spec) + len(l.quiet) }
-
-// find returns the lease that is live at this time. One whose time has passed is not,
-// whether or not the timer has come round to it.
-func (c *Controller) find(id string, at time.Time) (*lease, error) {
-	l := c.byID[id]
-	if l == nil || !at.Before(l.end) {
-		return nil, &Error{Op: "lease", Input: id, Err: because(ErrNoLease, "it has ended, or never was")}
-	}
-	return l, nil
-}
-
-// hold adds l to what is wanted.
-func (c *Controller) hold(l *lease) {
-	c.wanted.leases = c.wanted.leases.with(l)
-	c.byID[l.id] = l
-	c.leasesLen += l.len()
-	c.specs.add(l.spec)
-	c.quiets.add(l.quiet)
-}
-
-// drop takes some leases away from what is wanted.
-func (c *Controller) drop(some ...*lease) {
-	c.wanted.leases = c.wanted.leases.without(some)
-	for _, l := range some {
-		delete(c.byID, l.id)
-		c.leasesLen -= l.len()
-		c.specs.remove(l.spec)
-		c.quiets.remove(l.quiet)
+// arm sets the timer that calls expire when the first lease ends. There is one timer, however
+// many leases there are. The registry is locked.
+func (c *Controller) arm(at time.Time) {
+	leases := c.view.Load().intent.leases
+	switch {
+	case len(leases) == 0 && c.timer != nil:
+		c.timer.Stop()
+	case len(leases) == 0:
+	case c.timer == nil:
+		c.timer = time.AfterFunc(leases[0].end.Sub(at), c.expire)
+	default:
+		c.timer.Reset(leases[0].end.Sub(at))
 	}
 }
 
-// counts says how many leases have each spec that is not empty.
-type counts map[string]int
-
-func (n counts) add(spec string) {
-	if spec != "" {
-		n[spec]++
+// expire ends the leases whose time has passed, all in one change.
+//
+// It may find none: the timer can fire while another change, which renews or releases the
+// lease that was due, holds the lock. Either way the end of the change arms the timer again.
+func (c *Controller) expire() {
+	t, err := c.begin(author{})
+	if err != nil {
+		return
 	}
-}
-
-func (n counts) remove(spec string) {
-	if n[spec]--; n[spec] <= 0 {
-		delete(n, spec)
+	defer t.end()
+	ended := t.intent.drop(0, t.intent.ended(t.at))
+	if len(ended) == 0 {
+		return
 	}
-}
-
-// leases are sorted, the first to end first. They are immutable, so that a reader needs no
-// lock; to copy ten thousand pointers takes a few microseconds. A heap would have to be
-// copied as well, and sorted.
-type leases []*lease
-
-func (ls leases) with(l *lease) leases {
-	i, _ := slices.BinarySearchFunc(ls, l, byEnd)
-	return slices.Concat(ls[:i], leases{l}, ls[i:])
-}
-
-// without returns the leases of ls that are not in some, whose order is that of ls.
-func (ls leases) without(some leases) leases {
-	rest := make(leases, 0, len(ls)-len(some))
-	for _, l := range some {
-		i, _ := slices.BinarySearchFunc(ls, l, byEnd)
-		rest = append(rest, ls[:i]...)
-		ls = ls[i+1:]
+	what := fmt.Sprintf("%d leases", len(ended))
+	if len(ended) == 1 {
+		what = "lease " + ended[0].id
 	}
-	return append(rest, ls...)
+	t.commit(KindExpiry, owners(ended), what+" ended")
 }
 
-// ended returns those whose time has passed.
-func (ls leases) ended(at time.Time) leases {
-	n, _ := slices.BinarySearchFunc(ls, at, func(l *lease, at time.Time) int {
-		if l.end.After(at) {
-			return 1
-		}
-		return -1
-	})
-	return ls[:n]
-}
-
-func byEnd(a, b *lease) int { return cmp.Or(a.end.Compare(b.end), strings.Compare(a.id, b.id)) }
-
-// describe returns the owners of the leases and what to call them, at a bounded length.
-func (ls leases) describe() (owners, which string) {
+// owners returns the owners of leases, at a bounded length.
+func owners(leases []*lease) string {
 	const most = 4
 	var names []string
-	for _, l := range ls {
-		if !slices.Contains(names, l.owner) {
-			if len(names) == most {
-				names = append(names, "others")
-				break
-			}
-			names = append(names, l.owner)
+	for _, l := range leases {
+		if slices.Contains(names, l.owner) {
+			continue
 		}
+		if len(names) == most {
+			names = append(names, "others")
+			break
+		}
+		names = append(names, l.owner)
 	}
-	which = fmt.Sprintf("%d leases", len(ls))
-	if len(ls) == 1 {
-		which = "lease " + ls[0].id
-	}
-	return strings.Join(names, ", "), which
+	return strings.Join(names, ", ")
 }

@@ -35,7 +35,7 @@ func sleep(d time.Duration) {
 
 func TestLeaseGoesBackByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, control.Start(baseline("job")))
+		f := newFixture(t, control.StartupBaseline(baseline("job")))
 		l := f.lease(t, "me", "sandbox", 5*time.Minute)
 		require.Equal(t, "job,sandbox", f.on())
 		sleep(5*time.Minute - 1)
@@ -45,7 +45,7 @@ func TestLeaseGoesBackByItself(t *testing.T) {
 		require.Equal(t, "job", f.on())
 
 		change := f.changes.one(t)
-		require.Equal(t, wire.KindExpiry, change.Kind)
+		require.Equal(t, control.KindExpiry, change.Kind)
 		require.Equal(t, "me", change.Who)
 		require.Equal(t, "lease "+l.ID()+" ended", change.Why)
 		require.Equal(t, []string{"job", "sandbox"}, change.Old)
@@ -71,7 +71,7 @@ func TestLeaseCanBeExtendedAndShortened(t *testing.T) {
 
 func TestOneOwnersReleaseTakesNothingFromAnothers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, control.Start(baseline("job")))
+		f := newFixture(t, control.StartupBaseline(baseline("job")))
 		mine := f.lease(t, "me", "job,sandbox,verify", time.Minute)
 		hers := f.lease(t, "her", "sandbox,agent", time.Hour)
 		again := f.lease(t, "me", "job,sandbox,verify", time.Hour)
@@ -89,7 +89,7 @@ func TestOneOwnersReleaseTakesNothingFromAnothers(t *testing.T) {
 
 func TestLeaseSurvivesABaselineChangeAndALateRegistration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, control.Start(baseline("job")))
+		f := newFixture(t, control.StartupBaseline(baseline("job")))
 		_, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: "sandbox,query", TTL: time.Minute, AllowPending: true})
 		require.NoError(t, err)
 		require.NoError(t, f.SetBaseline(baseline("")))
@@ -161,7 +161,7 @@ func TestThousandsOfLeasesEndEachAtItsTime(t *testing.T) {
 		require.Empty(t, f.State().Leases)
 		ended := 0
 		for _, change := range f.changes.take() {
-			if change.Kind == wire.KindExpiry {
+			if change.Kind == control.KindExpiry {
 				ended++
 			}
 		}
@@ -187,7 +187,7 @@ func TestLeasesThatEndTogetherAreOneChange(t *testing.T) {
 // TestExpiryWhileAWriterHoldsTheLockLosesNothing is by the real clock, since a bubble's stands
 // still while a goroutine waits for a lock. It passes however slow the machine is.
 func TestExpiryWhileAWriterHoldsTheLockLosesNothing(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	kept := f.lease(t, "me", "verify", time.Hour)
 	due := f.lease(t, "me", "sandbox", time.Millisecond)
 	control.WithLock(f.Controller, func() { time.Sleep(10 * time.Millisecond) }) // the timer fires meanwhile
@@ -231,17 +231,17 @@ func TestCallbackMayCallTheController(t *testing.T) {
 		var f atomic.Pointer[fixture]
 		var calls []string
 		made := newFixture(t, control.OnChange(func(change control.Change) {
-			calls = append(calls, change.Kind)
+			calls = append(calls, string(change.Kind))
 			f := f.Load()
 			if f == nil {
 				return
 			}
 			f.State()
 			switch change.Kind {
-			case wire.KindExpiry:
+			case control.KindExpiry:
 				f.lease(t, "callback", "verify", time.Minute)
 				assert.NoError(t, f.SetBaseline(baseline("step")))
-			case wire.KindLease:
+			case control.KindLease:
 				if change.Who == "callback" {
 					assert.NoError(t, f.Close())
 				}
@@ -250,7 +250,7 @@ func TestCallbackMayCallTheController(t *testing.T) {
 		f.Store(made)
 		made.lease(t, "me", "sandbox", time.Minute)
 		sleep(time.Minute)
-		require.True(t, control.Told(made.Controller, time.Minute))
+		require.True(t, control.Drain(made.Controller, time.Minute))
 		require.Equal(t, []string{"baseline", "lease", "expiry", "lease", "baseline", "close"}, calls)
 		require.Equal(t, "step", made.on())
 	})
@@ -275,7 +275,7 @@ func TestLeasesOfManyGoroutines(t *testing.T) {
 
 func TestLeaseQuietsTheBaselineAndNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t, control.Start(baseline("job,sandbox,verify")))
+		f := newFixture(t, control.StartupBaseline(baseline("job,sandbox,verify")))
 		adds := f.lease(t, "her", "verify,agent", 2*time.Hour)
 		quiet := func(owner, spec, quiet string, ttl time.Duration) control.Lease {
 			l, err := f.Lease(control.LeaseRequest{Owner: owner, Spec: spec, Quiet: quiet, TTL: ttl})
@@ -288,7 +288,7 @@ func TestLeaseQuietsTheBaselineAndNothingElse(t *testing.T) {
 		require.Equal(t, "job,optimizer,verify,agent,sandbox", f.on(), "nor what it adds itself")
 
 		s := f.State()
-		groups := map[string]wire.Group{}
+		groups := map[string]control.Group{}
 		for _, g := range s.Groups {
 			groups[g.Name] = g
 		}
@@ -317,7 +317,7 @@ func TestLeaseQuietsTheBaselineAndNothingElse(t *testing.T) {
 }
 
 func TestQuietIsAsStrictAsTheSpec(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("query,tx,job")))
+	f := newFixture(t, control.StartupBaseline(baseline("query,tx,job")))
 	req := control.LeaseRequest{Owner: "me", Quiet: "job, quary", TTL: time.Hour}
 	before := f.State().Generation
 	_, err := f.Lease(req)
@@ -349,7 +349,7 @@ func TestQuietThatCanDoNothingIsTheFieldAtFault(t *testing.T) {
 
 // A lease quiets the baseline and never another lease, and says so where that shows.
 func TestLeaseTellsWhichOfItsQuietedGroupsAreStillOn(t *testing.T) {
-	e := newEndpoint(t, newFixture(t, control.Start(baseline("job,step"))), anyone())
+	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job,step"))), anyone())
 	adds := as[wire.Lease](e.form("POST", "/leases", "spec=step&owner=me&ttl=1h"), 201)
 	quiets := as[wire.Lease](e.form("POST", "/leases", "quiet=job,step&owner=me&ttl=1h"), 201)
 	require.Equal(t, []string{"job", "step"}, quiets.Quieted)
@@ -361,7 +361,7 @@ func TestLeaseTellsWhichOfItsQuietedGroupsAreStillOn(t *testing.T) {
 }
 
 func TestLeaseThatCanDoNothingIsRefused(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	for _, c := range []struct {
 		spec, quiet     string
 		strict, lenient bool // whether there is such a lease
@@ -413,18 +413,18 @@ func TestLeasesHoldSoManyBytesAndNoMore(t *testing.T) {
 	more := rest
 	more.Quiet += " "
 	_, err := f.Lease(more)
-	require.ErrorIs(t, err, control.ErrLeasesTooLong)
+	require.ErrorIs(t, err, control.ErrTooManyLeases)
 	more = rest
 	more.Owner += "x"
 	_, err = f.Lease(more)
-	require.ErrorIs(t, err, control.ErrLeasesTooLong)
+	require.ErrorIs(t, err, control.ErrTooManyLeases)
 	require.Equal(t, before, f.State().Generation)
 	_, err = f.Lease(rest)
 	require.NoError(t, err, "to the last byte")
 	newEndpoint(t, f, anyone()).form("POST", "/leases", "spec=job&owner=me&ttl=1h").refused(409, wire.CodeTooManyLeases)
 	require.NoError(t, last.Renew(time.Minute), "which takes no room")
 	_, err = f.Lease(control.LeaseRequest{Owner: "x", Spec: "job", TTL: time.Hour})
-	require.ErrorIs(t, err, control.ErrLeasesTooLong)
+	require.ErrorIs(t, err, control.ErrTooManyLeases)
 	require.NoError(t, last.Release())
 	_, err = f.Lease(long)
 	require.NoError(t, err)
@@ -446,7 +446,7 @@ func TestEndOfALeaseIsTheSameInEveryRead(t *testing.T) {
 		for range 50 {
 			s := f.State()
 			require.Equal(t, end.UTC().Truncate(time.Millisecond), s.Leases[0].End)
-			require.Equal(t, time.Until(end).Round(time.Millisecond).String(), s.Leases[0].Left)
+			require.Equal(t, time.Until(end).Round(time.Millisecond), s.Leases[0].Left)
 			time.Sleep(777777777)
 		}
 		require.NoError(t, l.Renew(time.Hour))

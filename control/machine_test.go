@@ -102,7 +102,7 @@ func TestControllerDoesWhatTheModelDoes(t *testing.T) {
 			var gym, db spangate.Gate
 			require.NoError(t, r.Register(spangate.Gym, &gym))
 			start := spec.Draw(t, "start")
-			c, err := control.New(r, control.Start(baseline(start)), control.MaxLeases(6))
+			c, err := control.New(r, control.StartupBaseline(baseline(start)), control.MaxLeases(6))
 			require.NoError(t, err)
 			m := &model{base: start, startup: start, leases: map[string]modelLease{}}
 			handles := map[string]control.Lease{}
@@ -181,20 +181,21 @@ func TestControllerDoesWhatTheModelDoes(t *testing.T) {
 					require.Equal(t, spangate.Gym.Format(wantGym), spangate.Gym.Format(gym.Load()))
 					require.Equal(t, wantDB, db.Load())
 					s := c.State()
-					require.Equal(t, m.base, s.Spec)
+					require.Equal(t, m.base, s.Baseline.Spec)
 					require.Equal(t, m.startup, s.Startup.Spec)
 					require.Len(t, s.Leases, len(m.leases))
 					for _, l := range s.Leases {
 						require.Equal(t, m.leases[l.ID].spec, l.Spec)
 						require.Equal(t, m.leases[l.ID].quiet, l.Quiet)
 						require.Equal(t, m.leases[l.ID].end.UTC().Truncate(time.Millisecond), l.End)
-						require.Equal(t, time.Until(m.leases[l.ID].end).String(), l.Left)
+						require.Equal(t, time.Until(m.leases[l.ID].end), l.Left)
 					}
 					for _, g := range s.Groups {
 						base, _ := r.Resolve(m.base)
 						require.Equal(t, slices.Contains(base, g.Name), g.Baseline)
 						require.Equal(t, g.On, (g.Baseline && len(g.Quiet) == 0 || len(g.Leases) > 0) && !g.Withheld, g.Name)
 						require.Equal(t, slices.Contains(s.Enabled, g.Name), g.On)
+						require.False(t, g.Overridden)
 					}
 				},
 			})

@@ -61,7 +61,7 @@ func TestNilAndZeroControllersRefuse(t *testing.T) {
 					require.Error(t, err)
 					require.True(t, strings.HasPrefix(err.Error(), "spangate/control: "), err)
 					if !zero {
-						require.ErrorIs(t, err, control.ErrNilController)
+						require.ErrorIs(t, err, control.ErrClosed)
 					}
 				}
 			})
@@ -84,8 +84,8 @@ func TestMeterProviderThatIsANilPointerIsRefused(t *testing.T) {
 	r := registry.New()
 	before := r.State()
 	_, err := control.New(r, control.Metrics((*nilProvider)(nil)))
-	require.ErrorIs(t, err, control.ErrOption)
-	require.ErrorContains(t, err, "Metrics of a nil *control_test.nilProvider; leave the option out")
+	require.ErrorAs(t, err, new(*control.Error))
+	require.ErrorContains(t, err, "bad option: Metrics of a nil *control_test.nilProvider; leave the option out")
 	require.Equal(t, before, r.State())
 }
 
@@ -99,7 +99,7 @@ func TestBoundsAreWhatTheyWere(t *testing.T) {
 
 	f := newFixture(t, control.Logger(slog.New(slog.DiscardHandler)))
 	s := f.State()
-	require.Equal(t, "24h0m0s", s.MaxTTL)
+	require.Equal(t, 24*time.Hour, s.MaxTTL)
 	require.Equal(t, 10_000, s.MaxLeases)
 	x := func(n int) string { return strings.Repeat("x", n) }
 	for name, c := range map[string]struct {
@@ -114,7 +114,7 @@ func TestBoundsAreWhatTheyWere(t *testing.T) {
 			return err
 		}},
 		"Start": {func(who, why string) error {
-			c, err := control.New(registry.New(), control.Start(control.Baseline{Who: who, Why: why}))
+			c, err := control.New(registry.New(), control.StartupBaseline(control.Baseline{Who: who, Why: why}))
 			if err == nil {
 				err = c.Close()
 			}

@@ -4,6 +4,7 @@ package control
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"reflect"
 	"time"
@@ -24,7 +25,7 @@ const (
 type Option func(*options)
 
 type options struct {
-	start         Baseline
+	startup       Baseline
 	deny, ceiling string
 	maxLeases     int
 	maxTTL        time.Duration
@@ -45,7 +46,7 @@ func newOptions(opts []Option) (options, error) {
 		}
 	}
 	fail := func(format string, args ...any) (options, error) {
-		return options{}, &Error{Op: "new", Err: because(ErrOption, format, args...)}
+		return options{}, &Error{Op: "new", Err: fmt.Errorf("bad option: "+format, args...)}
 	}
 	switch {
 	case o.maxLeases < 1:
@@ -56,14 +57,14 @@ func newOptions(opts []Option) (options, error) {
 	if v := reflect.ValueOf(o.meters); v.Kind() == reflect.Pointer && v.IsNil() {
 		return fail("Metrics of a nil %T; leave the option out", o.meters)
 	}
-	o.start = configured(o.start)
-	return o, cmp.Or(checkNames(o.start.Who, o.start.Why), checkText(o.start.Spec), checkText(o.deny), checkText(o.ceiling))
+	o.startup = configured(o.startup)
+	return o, cmp.Or(checkNames(o.startup.Who, o.startup.Why), checkText(o.startup.Spec), checkText(o.deny), checkText(o.ceiling))
 }
 
-// Start makes b the baseline to begin with, and the one that [Controller.ResetBaseline] goes
-// back to. It is configuration: names that are not registered are kept until they are. Without
-// it nothing is on to begin with.
-func Start(b Baseline) Option { return func(o *options) { o.start = b } }
+// StartupBaseline makes b the baseline to begin with, and the one that
+// [Controller.ResetBaseline] goes back to. It is configuration: names that are not registered are
+// kept until they are. Without it nothing is on to begin with.
+func StartupBaseline(b Baseline) Option { return func(o *options) { o.startup = b } }
 
 // Deny keeps off what spec selects, whatever the baseline and leases select. Names that are not
 // registered yet are kept, and their groups stay off when they are registered.
@@ -122,7 +123,7 @@ func Roots(of func(gate *spangate.Gate) spangate.Mask) Option {
 //	spangate.changes           counter   changes; attribute spangate.change.kind
 //	spangate.changes.dropped   counter   records of the change log that were dropped
 //
-// A nil p has no effect; one that holds a nil pointer is [ErrOption].
+// A nil p has no effect; one that holds a nil pointer is an error of [New].
 func Metrics(p metric.MeterProvider) Option { return func(o *options) { o.meters = p } }
 
 // nonBlank returns s, or "" if it is nothing but space.

@@ -13,12 +13,13 @@ import (
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
+	"github.com/spangate/spangate/control/wire"
 )
 
-func TestStateTellsWhichRootsAreOff(t *testing.T) {
+func TestStateShowsTheRootsThatAreOff(t *testing.T) {
 	var seen atomic.Uint64 // the groups of Gym that begin traces, as a provider sees them
 	var f *fixture
-	f = newFixture(t, control.Start(baseline("agent")), control.Roots(func(gate *spangate.Gate) spangate.Mask {
+	f = newFixture(t, control.StartupBaseline(baseline("agent")), control.Roots(func(gate *spangate.Gate) spangate.Mask {
 		if gate != &f.gate {
 			return 0
 		}
@@ -29,7 +30,7 @@ func TestStateTellsWhichRootsAreOff(t *testing.T) {
 	served := func() []string {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
-		var state control.State
+		var state wire.State
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &state))
 		return state.Roots
 	}
@@ -55,7 +56,7 @@ func TestStateTellsWhichRootsAreOff(t *testing.T) {
 	expect("agent", "server")
 }
 
-func TestStateHasNoRootsUnlessTheProgramTells(t *testing.T) {
+func TestStateHasNoRootsWithoutTheOption(t *testing.T) {
 	for _, opts := range [][]control.Option{nil, {control.Roots(nil)}} {
 		f := newFixture(t, opts...)
 		assert.Equal(t, []string{}, f.State().Roots)

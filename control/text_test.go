@@ -20,7 +20,7 @@ import (
 // TestTextThatCantBeANameIsRefusedWhereverASpecIsRead gives bad text to everything that takes
 // a spec and keeps pending names. Nothing changes.
 func TestTextThatCantBeANameIsRefusedWhereverASpecIsRead(t *testing.T) {
-	f := newFixture(t, control.Start(baseline("job")))
+	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	flagged := baseline("job")
 	makes := func(opt control.Option) error {
 		c, err := control.New(registry.New(), opt)
@@ -30,9 +30,9 @@ func TestTextThatCantBeANameIsRefusedWhereverASpecIsRead(t *testing.T) {
 		return err
 	}
 	places := map[string]func(spec string) error{
-		"Start": func(s string) error { return makes(control.Start(baseline(s))) },
+		"Start": func(s string) error { return makes(control.StartupBaseline(baseline(s))) },
 		"Start of Config": func(s string) error {
-			return makes(control.Start(control.Config{Enabled: true, SpanGroups: s}.Baseline()))
+			return makes(control.StartupBaseline(control.Config{Enabled: true, SpanGroups: s}.Baseline()))
 		},
 		"Deny":      func(s string) error { return makes(control.Deny(s)) },
 		"Ceiling":   func(s string) error { return makes(control.Ceiling(s)) },
@@ -56,7 +56,7 @@ func TestTextThatCantBeANameIsRefusedWhereverASpecIsRead(t *testing.T) {
 		"FromLookup": func(s string) error {
 			b, err := control.FromLookup(lookup(map[string]string{control.EnvGymEnabled: "1", control.EnvGymSpanGroups: s}))
 			if err != nil {
-				require.ErrorIs(t, err, control.ErrEnvironment)
+				requireEnvironmentError(t, err)
 				require.Empty(t, b.Spec)
 			}
 			return err

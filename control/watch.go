@@ -3,10 +3,12 @@
 package control
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,9 +16,9 @@ import (
 )
 
 const (
-	// defaultInterval is the time between two looks at a watched file.
+	// defaultInterval is the time between two reads of a watched file.
 	defaultInterval = time.Second
-	// defaultPatience is how long a look waits for the file system.
+	// defaultPatience is how long Reload waits for the file system.
 	defaultPatience = 5 * time.Second
 )
 
@@ -25,7 +27,7 @@ type WatchOption func(*watchOptions)
 
 type watchOptions struct{ interval, patience time.Duration }
 
-// Interval sets the time between two looks at the file, which is one second without it. It must
+// Interval sets the time between two reads of the file, which is one second without it. It must
 // be more than 0.
 func Interval(d time.Duration) WatchOption { return func(o *watchOptions) { o.interval = d } }
 
@@ -33,59 +35,52 @@ func Interval(d time.Duration) WatchOption { return func(o *watchOptions) { o.in
 // [Controller.WatchFile]. Its methods may be called from any goroutine, and by callbacks. On nil
 // or the zero value, Reload returns [ErrClosed] and Close does nothing.
 type FileWatch struct {
+	watchOptions
 	c       *Controller
 	path    string
-	options watchOptions
+	stop    context.CancelFunc // closes stopped
+	stopped <-chan struct{}
+	turn    chan struct{} // holds an element while the file is read, so that one read is under way at most
 
-	reloads chan chan<- error // one answer for each Reload
-	stopped chan struct{}
-	stop    sync.Once
-
-	// WatchFile uses the fields below until it starts run, and then only run does.
-
-	reads   chan content // gets the result of each read
-	reading bool         // a read is under way
-	seen    content      // by the last look
-	spec    *string      // the last one that counted, nil if none yet
-	said    string       // the problem that was reported last, or empty if it is over
+	mu       sync.Mutex
+	last     *reading // nil before the first
+	spec     string   // the last that took effect, "" if none has
+	reported string   // the problem that was logged last, "" once the file is good again
 }
 
 // WatchFile makes the content of the file the baseline, as [Controller.Configure] does, now
-// and whenever it changes. The file is looked at once a second, or as [Interval] says, and
-// whenever [FileWatch.Reload] is called. It is found by its path each time, so links, mounts,
-// network file systems, directories that are made anew and the ..data of a Kubernetes
-// ConfigMap need no care. A relative path is one of the current directory.
+// and whenever it changes. The file is read once a second, or as [Interval] says, and whenever
+// [FileWatch.Reload] is called. It is found by its path each time, so links, mounts, network
+// file systems, directories that are made anew and the ..data of a Kubernetes ConfigMap need no
+// care. A relative path is one of the current directory.
 //
 // The file holds one spec of at most [spangate.MaxSpecLen] bytes, which may be spread over
 // lines that end in a comma. A byte order mark, space around a name and line ends of any kind
 // do no harm. Names that are not registered are kept until they are.
 //
-// A file that ends in a line end is whole and counts at once. Any other counts when two looks
-// in a row find the same, so that a file that is being written does not. To be safe, rename a
+// A file that ends in a line end takes effect at once. Any other takes effect when two reads in
+// a row find the same, so that a file that is being written does not. To be safe, rename a
 // whole file over the old one, or end the file with a line end.
 //
 // A file that can't be read, is no regular file, is blank, too long, not UTF-8, ends in a
 // comma, or has text that can't be a name changes nothing: the last baseline stays, the file
-// is looked at again, and one record of level WARN says what is wrong. Problems that only one
-// look finds are not reported, except by WatchFile itself. To switch everything off, write
-// -all.
+// is read again, and one record of level WARN says what is wrong. A problem that only one read
+// finds is not reported, unless it is the first read. To switch everything off, write -all.
 //
 // The baseline's Who is "file", and its Why the path. A baseline that is set in another way
 // stays until the content of the file changes.
 //
-// WatchFile returns after the first look, and within about five seconds if the file system
-// does not answer. A file that does not count is no error. The error is an [*Error] for
-// [ErrOption] if path is empty or an option is bad, for [ErrClosed] or [ErrNilController], or
-// the operating system's if it does not know the current directory.
+// WatchFile returns after the first read, and within about five seconds if the file system
+// does not answer. A file that can't be used is no error. The error is an [*Error] if path is
+// empty or an option is bad, or for [ErrClosed] or [ErrClosed]; or the operating system's
+// if it does not know the current directory.
 func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, error) {
-	fail := func(reason error, what string) (*FileWatch, error) {
-		return nil, &Error{Op: "watch", Input: path, Err: because(reason, "%s", what)}
-	}
+	fail := func(err error) (*FileWatch, error) { return nil, &Error{Op: "watch", Input: path, Err: err} }
 	if c.usable() != nil {
-		return fail(ErrNilController, "make one with control.New")
+		return fail(because(ErrClosed, "make one with control.New"))
 	}
 	if path == "" {
-		return fail(ErrOption, "the path is empty; name the file to watch")
+		return fail(errors.New("the path is empty; name the file to watch"))
 	}
 	o := watchOptions{interval: defaultInterval, patience: defaultPatience}
 	for _, opt := range opts {
@@ -94,81 +89,120 @@ func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, er
 		}
 	}
 	if o.interval <= 0 {
-		return fail(ErrOption, "Interval("+o.interval.String()+"); more than 0")
+		return fail(errors.New("Interval(" + o.interval.String() + "); more than 0"))
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	w := &FileWatch{
-		c: c, path: path, options: o,
-		reloads: make(chan chan<- error),
-		stopped: make(chan struct{}),
-		reads:   make(chan content, 1),
-	}
-	if err := w.permit(); err != nil {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &FileWatch{watchOptions: o, c: c, path: path, stop: cancel, stopped: ctx.Done(), turn: make(chan struct{}, 1)}
+	if err := w.closed(); err != nil {
+		cancel()
 		return nil, err
 	}
-	if _ = w.look(); w.seen.err != nil {
-		w.report(w.seen.err.Error())
-	}
-	go w.run()
+	_ = w.Reload()
+	go w.poll()
 	return w, nil
 }
 
-// Reload looks at the file now, rather than at the next interval. It returns nil if the spec of
-// the file counts, or will count when a second look finds the same, because the file does not
-// end in a line end. (A second Reload is such a look.)
+// poll reads the file once per interval until the watch or the controller is closed.
+func (w *FileWatch) poll() {
+	tick := time.NewTicker(w.interval)
+	defer tick.Stop()
+	for w.closed() == nil {
+		select {
+		case <-tick.C:
+			_ = w.Reload()
+		case <-w.stopped:
+		case <-w.c.done:
+		}
+	}
+}
+
+// errLate is a file system that does not answer, as may happen over a network.
+var errLate = errors.New("the file system does not answer")
+
+// Reload reads the file now, rather than at the next interval. It returns nil if the spec of
+// the file is in effect, or will be once a second read finds the same, because the file does
+// not end in a line end. (A second Reload is such a read.)
 //
-// Otherwise nothing has changed, and the error is an [*Error]: for [ErrFile] if the file does
-// not count, for [ErrClosed] if the watch or the controller is closed. An error for ErrFile is
-// also one for [ErrSpec] if the file has text that can't be a name, or for the operating
-// system's error, such as [fs.ErrNotExist], if the file can't be read. Reload waits at most five
-// seconds for a file system that does not answer.
+// Otherwise nothing has changed, and the error is an [*Error]. It unwraps to [ErrClosed] if the
+// watch or the controller is closed, to [ErrSpec] if the file has text that can't be a name, and
+// to the operating system's error, such as [fs.ErrNotExist], if the file can't be read. Reload
+// waits at most five seconds for a file system that does not answer.
 func (w *FileWatch) Reload() error {
 	if w == nil || w.c == nil {
 		return &Error{Op: "watch", Err: because(ErrClosed, "get a watch from WatchFile")}
 	}
-	late := time.NewTimer(w.options.patience)
+	late := time.NewTimer(w.patience)
 	defer late.Stop()
-	answer := make(chan error, 1)
-	reloads := w.reloads
+	turn, result := w.turn, make(chan error, 1)
 	for {
 		select {
-		case reloads <- answer:
-			reloads = nil // and wait for the answer
-		case err := <-answer:
+		case turn <- struct{}{}:
+			turn = nil
+			go func() { // outlives Reload if the file system does not answer
+				err := w.apply(readFile(w.path))
+				<-w.turn
+				result <- err
+			}()
+		case err := <-result:
 			return err
-		case <-w.stopped:
-			return w.permit()
-		case <-w.c.done:
-			return w.permit()
 		case <-late.C:
-			return w.refuse(because(ErrFile, "%w", errLate))
+			return w.apply(reading{err: errLate})
+		case <-w.stopped:
+			return w.closed()
+		case <-w.c.done:
+			return w.closed()
 		}
 	}
 }
 
-// Close stops watching; the baseline stays. Nothing that the file holds counts once Close has
-// returned. It waits for neither the file system nor the logger. To close again does nothing.
-func (w *FileWatch) Close() error {
-	if w == nil || w.c == nil {
+// apply makes the spec that was read the baseline if it takes effect, or returns why it does
+// not.
+func (w *FileWatch) apply(now reading) error {
+	w.mu.Lock() // also keeps Close from returning before the change is made
+	defer w.mu.Unlock()
+	if err := w.closed(); err != nil {
+		return err
+	}
+	first, again := w.last == nil, w.last != nil && *w.last == now
+	w.last = &now
+	text, err := now.spec()
+	if err != nil {
+		if first || again {
+			w.report(err.Error())
+		}
+		return w.refuse(err)
+	}
+	if !again && !strings.HasSuffix(now.text, "\n") {
 		return nil
 	}
-	w.stop.Do(func() {
-		// Under the update lock, so no change is in flight.
-		_ = w.c.update(author{}, func(time.Time) (cause, error) { close(w.stopped); return cause{}, errNothing })
-		select {
-		case <-w.stopped:
-		default: // the controller is closed
-			close(w.stopped)
-		}
-	})
+	w.reported = ""
+	if text == w.spec {
+		return nil
+	}
+	if err := w.c.Configure(Baseline{Spec: text, Who: "file", Why: w.reason()}); err != nil {
+		return err
+	}
+	w.spec = text
 	return nil
 }
 
-// permit returns an error if the watch or the controller is closed.
-func (w *FileWatch) permit() error {
+// Close stops watching; the baseline stays. The file changes nothing any more once Close has
+// returned. Close waits for neither the file system nor the logger. To close again does nothing.
+func (w *FileWatch) Close() error {
+	if w != nil && w.c != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.stop()
+	}
+	return nil
+}
+
+// closed returns an error if the watch or the controller is closed.
+func (w *FileWatch) closed() error {
 	select {
 	case <-w.stopped:
 		return w.refuse(because(ErrClosed, "call WatchFile again"))
@@ -181,85 +215,9 @@ func (w *FileWatch) permit() error {
 
 func (w *FileWatch) refuse(err error) error { return &Error{Op: "watch", Input: w.path, Err: err} }
 
-// run looks at the file until the watch or the controller is closed.
-func (w *FileWatch) run() {
-	tick := time.NewTicker(w.options.interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-w.stopped:
-			return
-		case <-w.c.done:
-			return
-		case <-tick.C:
-			_ = w.look()
-		case answer := <-w.reloads:
-			answer <- w.look()
-		}
-	}
-}
-
-// look reads the file, makes its spec the baseline if it counts, and returns why it does not.
-func (w *FileWatch) look() error {
-	now := w.read()
-	if err := w.permit(); err != nil {
-		return err
-	}
-	again := now.equal(w.seen)
-	w.seen = now
-	if now.err != nil {
-		if again {
-			w.report(now.err.Error())
-		}
-		return w.refuse(because(ErrFile, "%w", now.err))
-	}
-	if !now.whole && !again {
-		return nil
-	}
-	w.said = ""
-	if w.spec != nil && *w.spec == now.spec {
-		return nil
-	}
-	if err := w.c.configure(Baseline{Spec: now.spec, Who: "file", Why: w.shownPath()}, w.permit); err != nil {
-		return err
-	}
-	w.spec = &now.spec
-	return nil
-}
-
-// errLate is a file system that does not answer, as may happen over a network.
-var errLate = errors.New("the file system does not answer")
-
-// read returns what is in the file now, or errLate if the file system does not answer within
-// patience. The goroutine that reads goes on waiting then; no other is started before it ends.
-func (w *FileWatch) read() content {
-	late := time.NewTimer(w.options.patience)
-	defer late.Stop()
-	for {
-		fresh := !w.reading
-		if fresh {
-			w.reading = true
-			go func() { w.reads <- readFile(w.path) }()
-		}
-		select {
-		case c := <-w.reads:
-			w.reading = false
-			if fresh { // otherwise it is the read of an earlier look that gave up
-				return c
-			}
-		case <-late.C:
-			return content{err: errLate}
-		case <-w.stopped:
-			return content{}
-		case <-w.c.done:
-			return content{}
-		}
-	}
-}
-
-// shownPath returns the path as a reason, which must be short and one line.
-func (w *FileWatch) shownPath() string {
-	if len(w.path) <= MaxWhyLen && line(w.path) {
+// reason returns the path as the Why of a baseline, which must be short and one line.
+func (w *FileWatch) reason() string {
+	if checkNames("", w.path) == nil {
 		return w.path
 	}
 	return spec.Head(strconv.QuoteToASCII(w.path))
@@ -267,10 +225,9 @@ func (w *FileWatch) shownPath() string {
 
 // report logs the problem unless it was the last one.
 func (w *FileWatch) report(problem string) {
-	if problem == w.said {
-		return
+	if problem != w.reported {
+		w.reported = problem
+		w.c.warn(time.Now(), "spangate: the watched file can't be used, so the last baseline stays in force",
+			slog.String("file", w.path), slog.String("problem", problem))
 	}
-	w.said = problem
-	w.c.warn(time.Now(), "spangate: the watched file does not count, so the last baseline stays in force",
-		slog.String("file", w.path), slog.String("problem", problem))
 }

@@ -3,7 +3,6 @@
 package registry_test
 
 import (
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -13,31 +12,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/plan"
 	"github.com/spangate/spangate/registry"
 )
 
-func control(t testing.TB, r *registry.Registry, see func(registry.Change)) *registry.Control {
-	t.Helper()
-	c, err := r.Control(see, nil)
-	require.NoError(t, err)
-	return c
-}
-
-func TestUpdateSeesTheStateItFollowsOn(t *testing.T) {
+func TestNoOtherChangeComesBetweenBeginAndCommit(t *testing.T) {
 	r := registry.New()
-	c := control(t, r, nil)
+	c := attach(t, r, ignore)
 	const writers, changes = 8, 100
 	var all sync.WaitGroup
-	for range writers {
+	for i := range writers {
 		all.Go(func() {
 			for range changes {
-				var before uint64
-				_ = c.Update(func(now registry.State) (registry.Plan, any, error) {
-					before = now.Generation()
-					assert.Equal(t, before, r.State().Generation())
-					return registry.Plan{}, nil, nil
-				})
-				assert.Greater(t, r.State().Generation(), before)
+				if i == 0 {
+					r.SetSpec("job")
+					continue
+				}
+				now, ok := c.Begin()
+				assert.True(t, ok)
+				assert.Equal(t, now.Number(), r.State().Generation())
+				next := c.Commit(plan.Plan{}, plan.Cause{})
+				assert.Equal(t, now.Number()+1, next.Number())
+				assert.Equal(t, next.Number(), r.State().Generation())
+				c.End()
 			}
 		})
 	}
@@ -45,85 +42,95 @@ func TestUpdateSeesTheStateItFollowsOn(t *testing.T) {
 	require.Equal(t, new(registry.Registry).State().Generation()+writers*changes, r.State().Generation())
 }
 
-func TestRefusedUpdateMakesNoGeneration(t *testing.T) {
+func TestRefusedChangeMakesNoGeneration(t *testing.T) {
 	r := registry.New()
 	r.SetSpec("job")
-	c := control(t, r, func(registry.Change) { t.Error("no change") })
+	c := attach(t, r, func(plan.Generation) { t.Error("no change") })
 	before := r.State()
-	refused := errors.New("refused")
-	refuse := func(registry.State) (registry.Plan, any, error) {
-		return registry.Plan{Baseline: "all"}, nil, refused
-	}
-	require.Equal(t, refused, c.Update(refuse))
-	require.Equal(t, refused, c.Release(refuse))
-	require.ErrorIs(t, c.Update(nil), registry.ErrNilFunc)
+	_, ok := c.Begin()
+	require.True(t, ok)
+	c.End()
 	require.Panics(t, func() {
-		_ = c.Update(func(registry.State) (registry.Plan, any, error) { panic("next") })
+		_, _ = c.Begin()
+		defer c.End()
+		panic("between Begin and Commit")
 	})
 	require.Error(t, r.Pin("all"))
 	require.Error(t, r.Unregister("unknown"))
 	require.Error(t, r.Register(nil, nil))
 	require.Equal(t, before, r.State())
-	require.NoError(t, c.Release(nil), "it has not been released, and no lock is held")
+	_, ok = c.Begin()
+	require.True(t, ok, "it has not been released, and no lock is held")
+	c.Release()
+	c.End()
 	require.Equal(t, before, r.State())
 }
 
-// TestChangeCarriesWhatMadeIt has every operation that changes a registry.
-func TestChangeCarriesWhatMadeIt(t *testing.T) {
+// TestGenerationCarriesItsCause has every operation that changes a registry. The observer gets
+// the registry's own, Commit returns the others.
+func TestGenerationCarriesItsCause(t *testing.T) {
 	r := registry.New()
 	lib := gym()
-	var seen []registry.Change
-	c := control(t, r, func(ch registry.Change) {
-		assert.Equal(t, ch.New, r.State(), "the state shows it")
-		if len(ch.New.Namespaces()) > 0 {
-			assert.Equal(t, lib.names(), spangate.Gym.Format(mask(ch.New.Enabled())), "the gates show it")
+	var made []plan.Generation
+	observed := 0
+	check := func(g plan.Generation) {
+		assert.Equal(t, g.Number(), r.State().Generation(), "the state shows it")
+		if len(g.Groups()) > 0 {
+			assert.Equal(t, lib.names(), spangate.Gym.Format(mask(g.Enabled())), "the gates show it")
 		}
-		seen = append(seen, ch)
-	})
-	first := r.State()
-	cause := &struct{}{}
+		made = append(made, g)
+	}
+	c := attach(t, r, func(g plan.Generation) { observed++; check(g) })
+	commit := func(p plan.Plan, by plan.Cause) func() error {
+		return func() error {
+			_, ok := c.Begin()
+			require.True(t, ok)
+			defer c.End()
+			before := observed
+			check(c.Commit(p, by))
+			require.Equal(t, before, observed, "the observer is not called")
+			return nil
+		}
+	}
+	first := r.State().Generation()
+	cause := plan.Cause{Kind: "lease", Who: "me", Why: "slow"}
 	for _, do := range []func() error{
 		func() error { r.SetSpec("job"); return nil },
 		func() error { return r.Register(lib.catalog, lib.gate) },
-		func() error {
-			return c.Update(func(registry.State) (registry.Plan, any, error) {
-				return registry.Plan{Baseline: "agent"}, cause, nil
-			})
-		},
+		commit(plan.Plan{Baseline: "agent"}, cause),
 		func() error { return r.Register(lib.catalog, lib.gate, registry.Override()) },
 		func() error { return r.Pin("step") },
-		func() error { return c.Update(planned(registry.Plan{Baseline: "all"})) },
+		commit(plan.Plan{Baseline: "all"}, plan.Cause{}),
 		func() error { return r.Unregister(" NEMO_GYM ") },
-		func() error {
-			return c.Release(func(registry.State) (registry.Plan, any, error) { return registry.Plan{}, "last", nil })
-		},
+		commit(plan.Plan{}, plan.Cause{Why: "last"}),
 	} {
 		require.NoError(t, do())
 	}
-	r.SetSpec("") // no longer seen
+	require.Equal(t, 5, observed)
+	_, ok := c.Begin()
+	require.True(t, ok)
+	c.Release()
+	c.End()
+	r.SetSpec("") // no longer observed
 
-	type made struct {
-		op, namespace string
-		cause         any
-		enabled       []string
+	type entry struct {
+		plan.Cause
+		enabled []string
 	}
-	var got []made
-	old := first
-	for _, ch := range seen {
-		require.Equal(t, old, ch.Old)
-		require.Equal(t, old.Generation()+1, ch.New.Generation())
-		old = ch.New
-		got = append(got, made{ch.Op, ch.Namespace, ch.Cause, ch.New.Enabled()})
+	var got []entry
+	for i, g := range made {
+		require.Equal(t, first+uint64(i)+1, g.Number())
+		got = append(got, entry{g.Cause(), g.Enabled()})
 	}
-	require.Equal(t, []made{
-		{registry.OpSetSpec, "", nil, []string{}},
-		{registry.OpRegister, "nemo_gym", nil, []string{"job"}},
-		{registry.OpUpdate, "", cause, []string{"agent"}},
-		{registry.OpReplace, "nemo_gym", nil, []string{"agent"}},
-		{registry.OpPin, "", nil, []string{"step"}},
-		{registry.OpUpdate, "", nil, []string{"step"}},
-		{registry.OpUnregister, "nemo_gym", nil, []string{}},
-		{registry.OpUpdate, "", "last", []string{}},
+	require.Equal(t, []entry{
+		{plan.Cause{Kind: plan.KindRegistry, Who: "registry", Why: "SetSpec was called on the registry itself"}, []string{}},
+		{plan.Cause{Kind: plan.KindNamespaces, Who: "registry", Why: "nemo_gym registered"}, []string{"job"}},
+		{cause, []string{"agent"}},
+		{plan.Cause{Kind: plan.KindNamespaces, Who: "registry", Why: "nemo_gym replaced"}, []string{"agent"}},
+		{plan.Cause{Kind: plan.KindRegistry, Who: "registry", Why: "Pin was called on the registry itself; it holds until SetSpec"}, []string{"step"}},
+		{plan.Cause{}, []string{"step"}},
+		{plan.Cause{Kind: plan.KindNamespaces, Who: "registry", Why: "nemo_gym unregistered"}, []string{}},
+		{plan.Cause{Why: "last"}, []string{}},
 	}, got)
 }
 
@@ -138,27 +145,30 @@ func mask(names []string) spangate.Mask {
 
 func TestRegistryHasOneControlAtATime(t *testing.T) {
 	r := registry.New()
-	first := control(t, r, func(registry.Change) { t.Error("it changes nothing") })
+	first := attach(t, r, func(plan.Generation) { t.Error("it changes nothing") })
 	before := r.State()
-	_, err := r.Control(nil, nil)
-	require.ErrorIs(t, err, registry.ErrControlled)
-	require.Equal(t, "spangate/registry: control: registry has a controller: release the one that it has, by closing its controller", err.Error())
-	require.NoError(t, first.Release(nil))
+	_, _, err := plan.Attach(r, ignore)
+	require.ErrorIs(t, err, plan.ErrControlled)
+	_, ok := first.Begin()
+	require.True(t, ok)
+	first.Release()
+	first.End()
 	require.Equal(t, before, r.State())
 
-	second := control(t, r, nil)
-	require.NoError(t, second.Update(planned(registry.Plan{Baseline: "job"})))
+	second := attach(t, r, ignore)
+	commit(t, second, plan.Plan{Baseline: "job"}, plan.Cause{})
 	before = r.State()
-	for _, c := range []*registry.Control{first, nil, new(registry.Control)} {
-		require.ErrorIs(t, c.Update(planned(registry.Plan{})), registry.ErrReleased)
-		require.ErrorIs(t, c.Release(planned(registry.Plan{})), registry.ErrReleased)
-		require.ErrorIs(t, c.Release(nil), registry.ErrReleased)
-	}
+	_, ok = first.Begin()
+	require.False(t, ok, "it has been released")
 	require.Equal(t, before, r.State())
-	_, err = r.Control(nil, nil)
-	require.ErrorIs(t, err, registry.ErrControlled)
-	require.NoError(t, second.Release(planned(registry.Plan{})))
-	require.NoError(t, control(t, r, nil).Release(nil))
+	_, _, err = plan.Attach(r, ignore)
+	require.ErrorIs(t, err, plan.ErrControlled)
+	_, ok = second.Begin()
+	require.True(t, ok)
+	second.Commit(plan.Plan{}, plan.Cause{})
+	second.Release()
+	second.End()
+	attach(t, r, ignore)
 }
 
 func TestOfManyControlsAtOnceOneIsGiven(t *testing.T) {
@@ -168,13 +178,14 @@ func TestOfManyControlsAtOnceOneIsGiven(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				c, err := r.Control(nil, nil)
+				c, _, err := plan.Attach(r, ignore)
 				if err != nil {
-					assert.ErrorIs(t, err, registry.ErrControlled)
+					assert.ErrorIs(t, err, plan.ErrControlled)
 					return
 				}
 				given.Add(1)
-				assert.NoError(t, c.Update(planned(registry.Plan{})))
+				c.Commit(plan.Plan{}, plan.Cause{})
+				c.End()
 			})
 		}
 		all.Wait()
@@ -185,18 +196,13 @@ func TestOfManyControlsAtOnceOneIsGiven(t *testing.T) {
 func TestPanicOfAnObserverLeavesGatesAndStateInAgreement(t *testing.T) {
 	r, rec := recorded()
 	lib := gym()
-	panicking := true
-	c := control(t, r, func(registry.Change) {
-		if panicking {
-			panic("observer")
-		}
-	})
+	attach(t, r, func(plan.Generation) { panic("observer") })
 	for _, change := range []func(){
 		func() { _ = r.Register(lib.catalog, lib.gate) },
 		func() { r.SetSpec("job,step") },
 		func() { _ = r.Pin("agent") },
 		func() { r.SetSpec("") },
-		func() { _ = c.Update(planned(registry.Plan{Baseline: "sandbox,nope"})) },
+		func() { r.SetSpec("sandbox,nope") },
 		func() { _ = r.Register(lib.catalog, lib.gate, registry.Override()) },
 	} {
 		before := r.State().Generation()
@@ -210,13 +216,6 @@ func TestPanicOfAnObserverLeavesGatesAndStateInAgreement(t *testing.T) {
 	require.PanicsWithValue(t, "observer", func() { _ = r.Unregister("nemo_gym") })
 	require.Zero(t, lib.gate.Load())
 	require.Empty(t, r.Groups())
-
-	require.PanicsWithValue(t, "observer", func() { _ = c.Release(planned(registry.Plan{})) })
-	panicking = false
-	require.NoError(t, control(t, r, nil).Release(nil), "it was released")
-	lib.add(t, r)
-	r.SetSpec("job")
-	require.Equal(t, "job", lib.names())
 }
 
 func TestPinHoldsAgainstAControl(t *testing.T) {
@@ -227,31 +226,30 @@ func TestPinHoldsAgainstAControl(t *testing.T) {
 			if first == "pin first" {
 				require.NoError(t, r.Pin("job", "tx"))
 			}
-			c := control(t, r, nil)
+			c := attach(t, r, ignore)
 			require.Equal(t, first == "pin first", r.State().Pinned())
 			if first == "control first" {
-				require.NoError(t, c.Update(planned(registry.Plan{Baseline: "all"})))
-				require.True(t, r.State().Planned())
+				commit(t, c, plan.Plan{Baseline: "all"}, plan.Cause{})
+				require.False(t, r.State().Pinned())
 				require.NoError(t, r.Pin("job", "tx"))
 			}
 			late := mylib(t)
 			for range 2 {
-				require.NoError(t, c.Update(planned(registry.Plan{Baseline: "all", Deny: "job"})))
+				commit(t, c, plan.Plan{Baseline: "all", Deny: "job"}, plan.Cause{})
 				require.Equal(t, "job", lib.names())
 				require.True(t, r.State().Pinned())
-				require.False(t, r.State().Planned())
 				late.add(t, r, registry.Override())
 				require.Equal(t, "tx", late.names())
 			}
 			require.NoError(t, r.Pin())
-			require.NoError(t, c.Update(planned(registry.Plan{Baseline: "all"})))
+			commit(t, c, plan.Plan{Baseline: "all"}, plan.Cause{})
 			require.Zero(t, lib.gate.Load()|late.gate.Load(), "everything off as well")
 			require.Empty(t, r.Pending())
 
 			r.SetSpec("step")
 			require.False(t, r.State().Pinned())
 			require.Equal(t, "step", lib.names())
-			require.NoError(t, c.Update(planned(registry.Plan{Baseline: "agent"})))
+			commit(t, c, plan.Plan{Baseline: "agent"}, plan.Cause{})
 			require.Equal(t, "agent", lib.names())
 		})
 	}
@@ -260,42 +258,65 @@ func TestPinHoldsAgainstAControl(t *testing.T) {
 func TestUnusedRegistryIsNotPinned(t *testing.T) {
 	require.False(t, registry.State{}.Pinned())
 	require.False(t, registry.New().State().Pinned())
-	require.False(t, registry.New().State().Planned())
+	require.False(t, planned(t, registry.New()))
 	r := registry.New()
 	require.NoError(t, r.Pin())
 	require.True(t, r.State().Pinned())
+	require.False(t, planned(t, r))
 }
 
-func TestRecordsOfAControlledRegistryAreHandedOn(t *testing.T) {
+func TestControlTakesTheRecordsOfTheRegistry(t *testing.T) {
 	r, rec := recorded()
 	mylib(t).add(t, r)
 	rec.onLog = func(record) { r.SetSpec("tx") } // no lock is held
-	var posted []func()
-	c, err := r.Control(nil, func(report func()) { posted = append(posted, report) })
-	require.NoError(t, err)
+	var taken []func()
+	var c plan.Control
+	c = attach(t, r, func(plan.Generation) { taken = append(taken, c.Records()...) })
+	change := func(p plan.Plan, release bool) {
+		_, ok := c.Begin()
+		require.True(t, ok)
+		defer c.End()
+		c.Commit(p, plan.Cause{})
+		taken = append(taken, c.Records()...)
+		if release {
+			c.Release()
+		}
+	}
 	r.SetSpec("nope")
-	require.NoError(t, c.Update(planned(registry.Plan{Baseline: "nope,late"})))
+	change(plan.Plan{Baseline: "nope,late"}, false)
 	rec.none(t)
-	require.Len(t, posted, 2)
-	for _, report := range posted {
-		report()
+	require.Len(t, taken, 2)
+	for _, log := range taken {
+		log()
 	}
 	records := rec.take()
 	require.Equal(t, []string{"nope"}, records[0].attrs["pending"])
 	require.Equal(t, []string{"late", "nope"}, records[1].attrs["pending"])
 	rec.onLog = nil
 
-	require.NoError(t, c.Release(planned(registry.Plan{Baseline: "other"})))
-	require.Len(t, posted, 3, "the last too")
+	change(plan.Plan{Baseline: "other"}, true)
+	require.Len(t, taken, 3, "the last too")
 	r.SetSpec("again")
 	rec.one(t, "these names are not registered")
-	require.Len(t, posted, 3)
+	require.Len(t, taken, 3)
+
+	c = attach(t, r, ignore)
+	commit(t, c, plan.Plan{Baseline: "not_taken"}, plan.Cause{})
+	rec.one(t, "these names are not registered")
+}
+
+func TestSharedNamesCauseNoWarningAndReplaceNoNamespace(t *testing.T) {
+	r, rec := recorded()
+	gym().add(t, r)
+	require.NoError(t, r.Register(spangate.Lens, new(spangate.Gate), registry.Shared()))
+	rec.none(t)
+	require.ErrorIs(t, r.Register(spangate.Lens, new(spangate.Gate), registry.Shared()), registry.ErrNamespaceTaken)
 }
 
 func BenchmarkChangeSeenByAControl(b *testing.B) {
 	r := registry.New(registry.Logger(slog.New(slog.DiscardHandler)))
 	gym().add(b, r)
-	control(b, r, func(registry.Change) {})
+	attach(b, r, ignore)
 	b.ReportAllocs()
 	for b.Loop() {
 		r.SetSpec("job")

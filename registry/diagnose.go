@@ -23,17 +23,17 @@ type reports struct {
 	// What has been reported of the registered names, and of the intent. The latter is
 	// forgotten when the intent changes: a caller that asks for the same names again after
 	// other ones gets the same report again.
-	ofNames, ofIntent said
+	ofNames, ofIntent seen
 }
 
 // maxQueued is how many records may wait for a logger that is slow or blocked.
 const maxQueued = 1024
 
-func (r *reports) newIntent() { r.ofIntent = said{} }
+func (r *reports) newIntent() { r.ofIntent = seen{} }
 
 // say queues a record unless one of the same message and key has been queued before. attrs is
 // called when the record is logged, with no lock held, so slow work belongs there.
-func (r *reports) say(before *said, message string, attrs func() []slog.Attr, key ...[]string) {
+func (r *reports) say(before *seen, message string, attrs func() []slog.Attr, key ...[]string) {
 	if len(r.queue) >= maxQueued {
 		r.dropped++
 		return
@@ -68,11 +68,11 @@ func (r *reports) take() (next func(*slog.Logger), ok bool) {
 	return next, true
 }
 
-// shared reports names of m that v has too. Presets of one name are meant to be joined, and
+// sharedNames reports names of m that v has too. Presets of one name are meant to be joined, and
 // are not reported.
-func (r *reports) shared(m *member, v *vocabulary) {
+func (r *reports) sharedNames(m *member, v *vocabulary) {
 	var names []string
-	for _, g := range m.groups {
+	for g := range m.catalog.Groups() {
 		if _, taken := v.meaning[g.Name]; taken {
 			names = append(names, g.Name)
 		}
@@ -90,18 +90,18 @@ func (r *reports) shared(m *member, v *vocabulary) {
 	var owners []string
 	for _, other := range v.members {
 		if slices.ContainsFunc(names, other.has) {
-			owners = append(owners, other.namespace)
+			owners = append(owners, other.namespace())
 		}
 	}
 	r.say(&r.ofNames, "spangate: other namespaces have these names too, and a spec turns them on together; rename them, or register with Override if that is intended",
 		func() []slog.Attr {
-			return []slog.Attr{slog.String("namespace", m.namespace), slog.Any("shared", some(names)), slog.Any("with", some(owners))}
+			return []slog.Attr{slog.String("namespace", m.namespace()), slog.Any("shared", excerpt(names)), slog.Any("with", excerpt(owners))}
 		},
-		[]string{m.namespace}, names, owners)
+		[]string{m.namespace()}, names, owners)
 }
 
-// change reports what is wrong in g, which follows old.
-func (r *reports) change(old, g *generation) {
+// generation reports what is wrong in g, which follows old.
+func (r *reports) generation(old, g *generation) {
 	if g.vocabulary != old.vocabulary {
 		for _, m := range g.vocabulary.members {
 			for _, p := range m.presets {
@@ -125,10 +125,10 @@ func (r *reports) preset(v *vocabulary, m *member, p preset) {
 	}
 	r.say(&r.ofNames, "spangate: groups of a preset are not registered; they are ignored until they are",
 		func() []slog.Attr {
-			attrs := []slog.Attr{slog.String("namespace", m.namespace), slog.String("preset", p.name)}
+			attrs := []slog.Attr{slog.String("namespace", m.namespace()), slog.String("preset", p.name)}
 			return append(attrs, v.explain("missing", missing, v.names)...)
 		},
-		[]string{m.namespace, p.name}, missing)
+		[]string{m.namespace(), p.name}, missing)
 }
 
 // intent reports the names of the intent of g that are not registered. A spec that selects
@@ -136,11 +136,10 @@ func (r *reports) preset(v *vocabulary, m *member, p preset) {
 func (r *reports) intent(g *generation) {
 	v, in := g.vocabulary, g.intent
 	var message string
-	_, tooLong := in.(*longIntent)
 	switch {
-	case tooLong:
+	case in.tooLong():
 		message = fmt.Sprintf("spangate: the spec is longer than %d bytes and is not read; everything is off", spec.MaxLen)
-	case len(v.members) == 0 && !in.wantsNothing():
+	case len(v.members) == 0 && !in.selectsNothing():
 		message = "spangate: nothing is registered, so nothing is on; the names are kept, and take effect as namespaces register"
 	case len(g.pending) == 0:
 		return
@@ -151,8 +150,8 @@ func (r *reports) intent(g *generation) {
 	}
 	r.say(&r.ofIntent, message, func() []slog.Attr {
 		candidates := v.names
-		if _, pinned := in.(pinIntent); !pinned {
-			candidates = slices.Concat(v.presetNames(), v.names)
+		if in.kind != byPin {
+			candidates = v.allNames()
 		}
 		return append([]slog.Attr{in.attr()}, v.explain("pending", g.pending, candidates)...)
 	}, g.pending)
@@ -167,26 +166,12 @@ func (v *vocabulary) explain(key string, names, candidates []string) []slog.Attr
 			nearest[spec.Head(name)] = near
 		}
 	}
-	attrs := []slog.Attr{slog.Any(key, some(names))}
+	attrs := []slog.Attr{slog.Any(key, excerpt(names))}
 	if len(nearest) > 0 {
 		attrs = append(attrs, slog.Any("nearest", nearest))
 	}
 	return append(attrs, slog.Group("registered",
-		slog.Any("namespaces", some(v.namespaces())), slog.Any("presets", some(v.presetNames())), slog.Any("groups", some(v.names))))
-}
-
-// hand passes the queued records to post, if it is not nil. The caller holds the lock.
-func (r *Registry) hand(post func(report func())) {
-	if post == nil {
-		return
-	}
-	for {
-		record, ok := r.reports.take()
-		if !ok {
-			return
-		}
-		post(func() { record(cmp.Or(r.logger, slog.Default())) })
-	}
+		slog.Any("namespaces", excerpt(v.namespaces())), slog.Any("presets", excerpt(v.presetNames())), slog.Any("groups", excerpt(v.names))))
 }
 
 // log logs what is queued, with no lock held. One goroutine at a time does, so that records
@@ -224,20 +209,20 @@ func (r *Registry) takeReport() (func(*slog.Logger), bool) {
 	return next, ok
 }
 
-// said remembers which records have been queued. The zero value remembers nothing.
-type said struct {
+// seen remembers which records have been queued. The zero value remembers nothing.
+type seen struct {
 	seed maphash.Seed
 	keys map[uint64]struct{} // hashes, since a pending name may be as long as a spec
 }
 
-// maxSaid is how much is remembered. Beyond it some records are logged again, rather than have
+// maxSeen is how much is remembered. Beyond it some records are logged again, rather than have
 // the memory grow for as long as the process lives.
-const maxSaid = 1024
+const maxSeen = 1024
 
 // first reports whether this is the first time that it sees this message and key.
-func (s *said) first(message string, key [][]string) bool {
-	if s.keys == nil || len(s.keys) >= maxSaid {
-		*s = said{seed: maphash.MakeSeed(), keys: make(map[uint64]struct{})}
+func (s *seen) first(message string, key [][]string) bool {
+	if s.keys == nil || len(s.keys) >= maxSeen {
+		*s = seen{seed: maphash.MakeSeed(), keys: make(map[uint64]struct{})}
 	}
 	var h maphash.Hash
 	h.SetSeed(s.seed)
@@ -250,8 +235,8 @@ func (s *said) first(message string, key [][]string) bool {
 // maxListed is how many names a record lists.
 const maxListed = 64
 
-// some returns names as a record lists them: not too many, and none too long.
-func some(names []string) []string {
+// excerpt returns names as a record lists them: not too many, and none too long.
+func excerpt(names []string) []string {
 	listed := make([]string, 0, min(len(names), maxListed+1))
 	for i, name := range names {
 		if i == maxListed {

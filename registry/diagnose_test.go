@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/plan"
 	"github.com/spangate/spangate/registry"
 )
 
@@ -189,7 +190,7 @@ func TestNothingOnIsNotReportedIfEveryNameResolves(t *testing.T) {
 		r.SetSpec(spec)
 		rec.none(t) // every name resolves, so it may be meant
 	}
-	plan(t, r, registry.Plan{Baseline: "tx", Quiet: []string{"all"}, Deny: "tx", Ceiling: "-all"})
+	setPlan(t, r, plan.Plan{Baseline: "tx", Quiet: []string{"all"}, Deny: "tx", Ceiling: "-all"})
 	rec.none(t)
 	r.SetSpec("nope,-all")
 	require.Equal(t, []string{"nope"}, rec.one(t, "and nothing is on")["pending"])

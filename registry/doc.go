@@ -41,15 +41,15 @@
 //	default,layer           default; layer is pending until its owner, Megatron, registers
 //	all,-layer              everything; layer is pending, and stays off when Megatron registers
 //
-// # Pins and plans
+// # Pins and controllers
 //
 // [Registry.Pin] turns exactly the given groups on, and holds against everything but the next
 // SetSpec or Pin.
 //
-// [Registry.Control] gives package control, or another controller, the right to set a [Plan]: a
-// baseline, what leases quiet and add, and limits. A plan is resolved as a whole, so no gate
-// ever has the word of a part of it. A registry has one controller at a time. [Registry.State]
-// returns one generation of the registry, so that the results of several reads belong together.
+// Package control puts a controller over a registry, which decides what is on by a baseline, by
+// leases that end by themselves, and by limits. A registry has one controller at a time.
+// [Registry.State] returns one generation of the registry, so that the results of several reads
+// belong together.
 //
 // # Gates
 //

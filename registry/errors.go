@@ -37,19 +37,12 @@ var (
 	// ErrGateElsewhere is a gate that belongs to another registry. It unwraps to
 	// [ErrGateTaken].
 	ErrGateElsewhere = fmt.Errorf("%w by another registry", ErrGateTaken)
-	// ErrControlled is a second [Control] of one registry.
-	ErrControlled = errors.New("registry has a controller")
-	// ErrReleased is a call of a [Control] that has been released, or is nil or zero.
-	ErrReleased = errors.New("released")
-	// ErrNilFunc is a nil function where there must be one.
-	ErrNilFunc = errors.New("nil function")
 )
 
 // Error says why a [Registry] refused a change; nothing was changed. It unwraps to its
 // reason, such as [ErrNamespaceTaken].
 type Error struct {
-	// Op is what was refused: [OpRegister], [OpUnregister], [OpPin], [OpUpdate] or
-	// [OpControl].
+	// Op is what was refused: "register", "unregister" or "pin".
 	Op string
 	// Namespace is the one to be registered or unregistered, as given. It is empty for
 	// other operations, and where no catalog was given.
@@ -65,7 +58,7 @@ var _ error = (*Error)(nil)
 // Error names the operation, what it was given, the reason and what to do.
 func (e *Error) Error() string {
 	s := "spangate/registry: " + e.Op
-	if e.Op == OpRegister || e.Op == OpUnregister {
+	if e.Op == "register" || e.Op == "unregister" {
 		s += " " + clip(e.Namespace)
 	}
 	if e.Name != "" {

@@ -4,13 +4,11 @@ package registry
 
 // Intent returns the spec or pin in force.
 func Intent(r *Registry) (spec string, pin []string, pinned bool) {
-	switch in := r.load().intent.(type) {
-	case specIntent:
-		return string(in), nil, false
-	case pinIntent:
-		return "", in, true
+	in := r.load().intent
+	if in.kind == byPlan {
+		panic("not a spec or pin")
 	}
-	panic("not a spec or pin")
+	return in.plan.Baseline, in.pin, in.kind == byPin
 }
 
 // Owned returns how many gates of the process have a registry, as far as the table knows.

@@ -10,109 +10,98 @@ import (
 	"github.com/bits-and-blooms/bitset"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/plan"
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// intent selects what is on, in terms that hold for any vocabulary. It is immutable.
-type intent interface {
-	// resolve adds what is on in v to set, which is empty and over v, and returns the
-	// names that mean nothing in v: canonical, sorted, each once, never nil.
-	resolve(v *vocabulary, set *bitset.BitSet) (pending []string)
-	// wantsNothing reports whether it selects nothing in any vocabulary.
-	wantsNothing() bool
-	// attr returns it for a record.
-	attr() slog.Attr
+// intent selects what is on, in terms that hold for any vocabulary: a spec, a pin or a plan. It
+// is immutable. The zero value is the empty spec.
+type intent struct {
+	kind intentKind
+	plan plan.Plan // of a plan; a spec is its Baseline alone
+	pin  []string  // of a pin: canonical group names, sorted, each once
 }
 
-var (
-	_ intent = specIntent("")
-	_ intent = (*longIntent)(nil)
-	_ intent = pinIntent(nil)
+type intentKind uint8
+
+const (
+	bySpec intentKind = iota
+	byPin
+	byPlan
 )
 
-// newSpec returns the intent that is text, in memory of its own.
+// newSpec returns the intent that is text, in memory of its own. Of a spec that is too long it
+// keeps no more than shows that.
 func newSpec(text string) intent {
-	if len(text) > spec.MaxLen {
-		return &longIntent{head: strings.Clone(spec.Head(text)), size: len(text)}
-	}
-	return specIntent(strings.Clone(text))
+	return intent{plan: plan.Plan{Baseline: strings.Clone(text[:min(len(text), spec.MaxLen+1)])}}
 }
 
-// specIntent is a spec of at most spec.MaxLen bytes.
-type specIntent string
-
-func (s specIntent) resolve(v *vocabulary, set *bitset.BitSet) []string {
+// resolve adds what is on in v to set, which is empty and over v, and returns the names that are
+// not in v: canonical, sorted, each once, never nil.
+func (in intent) resolve(v *vocabulary, set *bitset.BitSet) []string {
 	pending := []string{}
-	excludes := false
-	for e := range spec.Entries(string(s)) {
-		m, ok := v.lookup(e.Name)
-		switch {
-		case !ok:
-			pending = append(pending, fold(e.Name))
-		case e.Exclude:
-			excludes = true
-		default:
-			m.addTo(set)
-		}
-	}
-	if excludes { // in a second pass, since an exclusion holds for entries after it too
-		for e := range spec.Entries(string(s)) {
-			if e.Exclude {
-				m, _ := v.lookup(e.Name)
-				m.removeFrom(set)
+	if in.kind == byPin {
+		for _, name := range in.pin {
+			if i, ok := v.group(name); ok {
+				set.Set(i)
+			} else {
+				pending = append(pending, name)
 			}
 		}
+		return pending
+	}
+	one := v.borrowSet()
+	defer sets.Put(one)
+	selected := func(text string) *bitset.BitSet {
+		pending = append(pending, v.resolve(text, one.ClearAll())...)
+		return one
+	}
+	set.InPlaceUnion(selected(in.plan.Baseline))
+	for _, text := range in.plan.Quiet {
+		set.InPlaceDifference(selected(text))
+	}
+	for _, text := range in.plan.Specs {
+		set.InPlaceUnion(selected(text))
+	}
+	set.InPlaceDifference(selected(in.plan.Deny))
+	if in.plan.Ceiling != "" {
+		set.InPlaceIntersection(selected(in.plan.Ceiling))
 	}
 	slices.Sort(pending)
 	return slices.Compact(pending)
 }
 
-// wantsNothing reports whether s has no entry or excludes all: the two ways to write that
-// everything is off.
-func (s specIntent) wantsNothing() bool {
-	empty := true
-	for e := range spec.Entries(string(s)) {
-		if e.Exclude && fold(e.Name) == spangate.NameAll {
-			return true
+// tooLong reports whether it is a spec that is longer than any that is read.
+func (in intent) tooLong() bool { return in.kind == bySpec && len(in.plan.Baseline) > spec.MaxLen }
+
+// selectsNothing reports whether it turns nothing on in any vocabulary.
+func (in intent) selectsNothing() bool {
+	return len(in.pin) == 0 && !maySelect(in.plan.Baseline) && !slices.ContainsFunc(in.plan.Specs, maySelect)
+}
+
+// maySelect reports whether there are vocabularies in which text selects a group: not if it has
+// no entry or excludes all, which are the two ways to write that everything is off.
+func maySelect(text string) bool {
+	selects := false
+	for e := range spec.Entries(text) {
+		if e.Exclude && spec.Lower(e.Name) == spangate.NameAll {
+			return false
 		}
-		empty = false
+		selects = true
 	}
-	return empty
+	return selects
 }
 
-func (s specIntent) attr() slog.Attr { return slog.String("spec", spec.Head(string(s))) }
-
-// longIntent is a spec that is too long to be read. It turns nothing on, and keeps only the
-// beginning of the spec, for records.
-type longIntent struct {
-	head string
-	size int
-}
-
-func (l *longIntent) resolve(*vocabulary, *bitset.BitSet) []string { return []string{l.head} }
-
-func (l *longIntent) wantsNothing() bool { return false }
-
-func (l *longIntent) attr() slog.Attr {
-	return slog.String("spec", l.head)
-}
-
-// pinIntent is an explicit set of groups: canonical names, sorted, each once. With none of
-// them it is everything off.
-type pinIntent []string
-
-func (p pinIntent) resolve(v *vocabulary, set *bitset.BitSet) []string {
-	pending := []string{}
-	for _, name := range p {
-		if i, ok := v.group(name); ok {
-			set.Set(i)
-		} else {
-			pending = append(pending, name)
-		}
+// attr returns it for a record.
+func (in intent) attr() slog.Attr {
+	switch p := in.plan; in.kind {
+	case byPin:
+		return slog.Any("pin", excerpt(in.pin))
+	case byPlan:
+		return slog.Group("plan",
+			slog.String("baseline", spec.Head(p.Baseline)), slog.Any("quiet", excerpt(p.Quiet)), slog.Any("specs", excerpt(p.Specs)),
+			slog.String("deny", spec.Head(p.Deny)), slog.String("ceiling", spec.Head(p.Ceiling)))
+	default:
+		return slog.String("spec", spec.Head(p.Baseline))
 	}
-	return pending
 }
-
-func (p pinIntent) wantsNothing() bool { return len(p) == 0 }
-
-func (p pinIntent) attr() slog.Attr { return slog.Any("pin", some(p)) }

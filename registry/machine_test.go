@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/plan"
 	"github.com/spangate/spangate/registry"
 )
 
@@ -34,10 +35,10 @@ func TestRegistryDoesWhatTheModelDoes(t *testing.T) {
 		return strings.Join(rapid.SliceOfN(entry, 0, 6).Draw(t, "entries"), ",")
 	})
 
+	rt := t
 	rapid.Check(t, func(t *rapid.T) {
 		r, other, m := new(registry.Registry), new(registry.Registry), newModel()
-		c, err := r.Control(nil, nil)
-		require.NoError(t, err)
+		c := attach(rt, r, ignore)
 		registered, gone := map[string]library{}, []library{}
 
 		t.Repeat(map[string]func(*rapid.T){
@@ -144,22 +145,27 @@ func TestRegistryDoesWhatTheModelDoes(t *testing.T) {
 				}
 			},
 			"plan": func(t *rapid.T) {
-				p := registry.Plan{
+				p := plan.Plan{
 					Baseline: spec.Draw(t, "baseline"), Quiet: rapid.SliceOfN(spec, 0, 3).Draw(t, "quiet"), Specs: rapid.SliceOfN(spec, 0, 4).Draw(t, "specs"),
 					Deny: spec.Draw(t, "deny"), Ceiling: spec.Draw(t, "ceiling"),
 				}
-				require.NoError(t, c.Update(func(now registry.State) (registry.Plan, any, error) {
-					require.Equal(t, r.State(), now)
-					return p, nil, nil
-				}))
-				require.Equal(t, m.pin == nil, r.State().Planned())
+				now, ok := c.Begin()
+				require.True(t, ok)
+				require.Equal(t, r.State().Generation(), now.Number())
+				next := c.Commit(p, plan.Cause{})
+				require.Equal(t, r.State().Generation(), next.Number())
+				c.End()
+				require.Equal(t, m.pin == nil, next.Planned())
 				if m.pin == nil {
 					m.plan = &p
 				}
 			},
-			"plan that is refused": func(t *rapid.T) {
-				refused := errors.New("refused")
-				require.ErrorIs(t, c.Update(func(registry.State) (registry.Plan, any, error) { return registry.Plan{}, nil, refused }), refused)
+			"change that commits nothing": func(t *rapid.T) {
+				before := r.State()
+				_, ok := c.Begin()
+				require.True(t, ok)
+				c.End()
+				require.Equal(t, before, r.State())
 			},
 			"check": func(t *rapid.T) {
 				s := spec.Draw(t, "spec")

@@ -9,22 +9,21 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// RegisterOption is an option of [Registry.Register]: [Override] or [Preset]. A nil one has no
-// effect.
-type RegisterOption func(*registration)
-
-// registration is what the options of one Register say.
-type registration struct {
-	override bool
-	presets  []preset // names and members as given
-}
+// RegisterOption is an option of [Registry.Register]: [Override], [Shared] or [Preset]. A nil one
+// has no effect.
+type RegisterOption func(*member)
 
 // Override lets the namespace replace the one that is registered under its name, if there
 // is one, with all its groups and presets; the gate of the old one goes to zero unless it is
-// the gate of the new one too. It also declares names that other namespaces have too as
-// intended: there is no warning about them.
+// the gate of the new one too. It includes [Shared].
 func Override() RegisterOption {
-	return func(reg *registration) { reg.override = true }
+	return func(m *member) { m.replace, m.shared = true, true }
+}
+
+// Shared declares the names that other namespaces have too as intended: there is no warning
+// about them. It replaces no namespace.
+func Shared() RegisterOption {
+	return func(m *member) { m.shared = true }
 }
 
 // Preset adds a preset whose members are given by name, so that it can hold groups of other
@@ -35,59 +34,78 @@ func Override() RegisterOption {
 // Members are groups, not presets. A blank one is skipped.
 func Preset(name string, members ...string) RegisterOption {
 	p := preset{name: name, members: slices.Clone(members)}
-	return func(reg *registration) { reg.presets = append(reg.presets, p) }
+	return func(m *member) { m.presets = append(m.presets, p) }
 }
 
 // preset is a named list of group names. Not all of them need to be registered.
 type preset struct {
 	name    string
 	members []string
-	doc     string
 }
 
-// member is one registered namespace: its gate, groups and presets. It is immutable, and its
-// names are canonical; only the gate's word changes.
+// member is one registered namespace: its catalog and gate, and the presets of the catalog and
+// of the options. It is immutable, and its names are canonical; only the gate's word changes.
 type member struct {
-	namespace string
-	gate      *spangate.Gate
-	groups    []spangate.Group
-	presets   []preset
+	catalog         *spangate.Catalog
+	gate            *spangate.Gate
+	presets         []preset
+	replace, shared bool // what Override and Shared allow
 }
 
-// newMember returns the member of c, g and reg. The error is an [*Error] for the first preset
-// that is refused.
-func newMember(c *spangate.Catalog, g *spangate.Gate, reg registration) (*member, error) {
-	m := &member{namespace: c.Namespace(), gate: g, groups: slices.Collect(c.Groups())}
-	for p := range c.Presets() {
-		if p.Name == spangate.NameAll {
-			continue
-		}
-		var members []string
-		for _, group := range m.groups {
-			if p.Mask.HasAny(group.Bit) {
-				members = append(members, group.Name)
-			}
-		}
-		m.presets = append(m.presets, preset{name: p.Name, members: members, doc: p.Doc})
+// newMember returns the member that Register is given, with the presets of the options alone, as
+// given. The error is an [*Error].
+func newMember(c *spangate.Catalog, g *spangate.Gate, opts []RegisterOption) (*member, error) {
+	if c == nil {
+		return nil, &Error{Op: "register", Err: because(ErrNilCatalog, "make one with spangate.NewCatalog")}
 	}
-	for _, p := range reg.presets {
-		name := canonical(p.name)
-		err := checkName(name)
-		if err == nil && slices.ContainsFunc(m.groups, func(g spangate.Group) bool { return g.Name == name }) {
-			err = because(spangate.ErrDuplicateName, "the namespace has a group of that name; choose another for the preset")
+	m := &member{catalog: c, gate: g}
+	if g == nil {
+		return nil, m.refuse(because(ErrNilGate, "pass the gate that the library's sites read"))
+	}
+	if m.namespace() == "" {
+		return nil, m.refuse(because(ErrEmptyNamespace, "make the catalog with spangate.NewCatalog"))
+	}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(m)
 		}
-		if err != nil {
-			return nil, &Error{Op: OpRegister, Namespace: m.namespace, Name: p.name, Err: fmt.Errorf("preset: %w", err)}
-		}
-		m.presets = append(m.presets, preset{name: name, members: canonicalSet(p.members)})
 	}
 	return m, nil
 }
 
+// completePresets makes the presets of the options canonical, and adds those of the catalog. The
+// error is an [*Error] for the first preset that is refused.
+func (m *member) completePresets() error {
+	for i, p := range m.presets {
+		name := canonical(p.name)
+		err := checkName(name)
+		if _, taken := m.catalog.Group(name); taken && err == nil {
+			err = because(spangate.ErrDuplicateName, "the namespace has a group of that name; choose another for the preset")
+		}
+		if err != nil {
+			return &Error{Op: "register", Namespace: m.namespace(), Name: p.name, Err: fmt.Errorf("preset: %w", err)}
+		}
+		m.presets[i] = preset{name, canonicalSet(p.members)}
+	}
+	for p := range m.catalog.Presets() {
+		if p.Name != spangate.NameAll {
+			m.presets = append(m.presets, preset{p.Name, m.catalog.Names(p.Mask)})
+		}
+	}
+	return nil
+}
+
+func (m *member) namespace() string { return m.catalog.Namespace() }
+
+// refuse returns the error of Register for this reason.
+func (m *member) refuse(reason error) error {
+	return &Error{Op: "register", Namespace: m.namespace(), Err: reason}
+}
+
 // has reports whether m has a group or preset of this canonical name.
 func (m *member) has(name string) bool {
-	return slices.ContainsFunc(m.groups, func(g spangate.Group) bool { return g.Name == name }) ||
-		slices.ContainsFunc(m.presets, func(p preset) bool { return p.name == name })
+	_, isGroup := m.catalog.Group(name)
+	return isGroup || slices.ContainsFunc(m.presets, func(p preset) bool { return p.name == name })
 }
 
 // canonicalSet returns the canonical names, sorted, each once, without the empty one.

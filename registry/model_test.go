@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/plan"
 	"github.com/spangate/spangate/registry"
 )
 
@@ -36,8 +37,8 @@ func (s set) list() []string {
 type model struct {
 	namespaces map[string]modelNamespace
 	spec       string
-	pin        set            // nil if the spec or plan holds
-	plan       *registry.Plan // nil if the spec or pin holds
+	pin        set        // nil if the spec or plan holds
+	plan       *plan.Plan // nil if the spec or pin holds
 }
 
 type modelNamespace struct {
@@ -126,7 +127,7 @@ func (m *model) state() (enabled, pending set) {
 	return enabled, pending
 }
 
-func (m *model) planned(p registry.Plan) (enabled, pending set) {
+func (m *model) planned(p plan.Plan) (enabled, pending set) {
 	enabled, pending = m.resolve(p.Baseline)
 	for _, spec := range p.Quiet {
 		quiet, unknown := m.resolve(spec)

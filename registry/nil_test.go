@@ -57,16 +57,15 @@ func exported(t *testing.T) []string {
 func TestNothingPanicsForNilOrZero(t *testing.T) {
 	functions := map[string]any{
 		"New": registry.New, "Default": registry.Default, "Logger": registry.Logger,
-		"Override": registry.Override, "Preset": registry.Preset,
+		"Override": registry.Override, "Shared": registry.Shared, "Preset": registry.Preset,
 	}
 	receivers := map[string][]any{
 		"Registry": {(*registry.Registry)(nil), new(registry.Registry), registry.New(nil, registry.Logger(nil), nil)},
-		"Control":  {(*registry.Control)(nil), new(registry.Control)},
 		"State":    {registry.State{}, (*registry.Registry)(nil).State()},
-		"Error":    {new(registry.Error), &registry.Error{Op: registry.OpRegister}},
+		"Error":    {new(registry.Error), &registry.Error{Op: "register"}},
 	}
 	names := exported(t)
-	require.Greater(t, len(names), 30)
+	require.Greater(t, len(names), 25)
 	for _, name := range names {
 		var fns []reflect.Value
 		if of, method, isMethod := strings.Cut(name, "."); isMethod {
@@ -111,7 +110,6 @@ func TestNilRegistryRefusesChangesAndReadsAsEmpty(t *testing.T) {
 	gate := spangate.NewGate(spangate.BitJob)
 	for _, err := range []error{
 		r.Register(spangate.Gym, gate), r.Register(nil, nil, nil), r.Unregister("nemo_gym"), r.Pin("job"), r.Pin(),
-		func() error { _, err := r.Control(nil, nil); return err }(),
 	} {
 		require.ErrorIs(t, err, registry.ErrNilRegistry)
 		require.ErrorContains(t, err, "make one with registry.New, or use registry.Default()")

@@ -11,61 +11,90 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/plan"
 	"github.com/spangate/spangate/registry"
 )
 
-// plan sets a plan, in one change, and leaves r without a Control.
-func plan(t testing.TB, r *registry.Registry, p registry.Plan) {
+// attach makes observe the observer of r, and returns the control.
+func attach(t testing.TB, r *registry.Registry, observe func(plan.Generation)) plan.Control {
 	t.Helper()
-	c, err := r.Control(nil, nil)
+	c, now, err := plan.Attach(r, observe)
 	require.NoError(t, err)
-	require.NoError(t, c.Release(planned(p)))
+	require.Equal(t, r.State().Generation(), now.Number())
+	c.End()
+	return c
 }
 
-// planned returns p to an Update.
-func planned(p registry.Plan) func(registry.State) (registry.Plan, any, error) {
-	return func(registry.State) (registry.Plan, any, error) { return p, nil, nil }
+func ignore(plan.Generation) {}
+
+// commit makes one change of c.
+func commit(t testing.TB, c plan.Control, p plan.Plan, by plan.Cause) {
+	t.Helper()
+	_, ok := c.Begin()
+	require.True(t, ok, "it has been released")
+	defer c.End()
+	c.Commit(p, by)
+}
+
+// setPlan sets a plan, in one change, and leaves r without a control.
+func setPlan(t testing.TB, r *registry.Registry, p plan.Plan) {
+	t.Helper()
+	c, _, err := plan.Attach(r, ignore)
+	require.NoError(t, err)
+	defer c.End()
+	c.Commit(p, plan.Cause{})
+	c.Release()
+}
+
+// planned reports whether a plan is in force in r, and not a spec or pin.
+func planned(t testing.TB, r *registry.Registry) bool {
+	t.Helper()
+	c, now, err := plan.Attach(r, ignore)
+	require.NoError(t, err)
+	defer c.End()
+	c.Release()
+	return now.Planned()
 }
 
 func TestEachSpecOfAPlanStandsForItself(t *testing.T) {
 	r := registry.New()
 	lib := gym().add(t, r)
-	plan(t, r, registry.Plan{Specs: []string{"default,-job", "sandbox", "all,-all", "-server"}})
+	setPlan(t, r, plan.Plan{Specs: []string{"default,-job", "sandbox", "all,-all", "-server"}})
 	require.Equal(t, "server,http_client,rollout,sandbox", lib.names(), "what one excludes another may have on")
 
-	plan(t, r, registry.Plan{Specs: []string{"all"}, Deny: "default,-server", Ceiling: "per_rollout"})
+	setPlan(t, r, plan.Plan{Specs: []string{"all"}, Deny: "default,-server", Ceiling: "per_rollout"})
 	require.Equal(t, "server,verify,agent,model_call", lib.names())
 
-	plan(t, r, registry.Plan{Specs: []string{"all"}, Ceiling: "-all"})
+	setPlan(t, r, plan.Plan{Specs: []string{"all"}, Ceiling: "-all"})
 	require.Empty(t, lib.names())
 
-	plan(t, r, registry.Plan{})
+	setPlan(t, r, plan.Plan{})
 	require.Empty(t, lib.names())
-	require.True(t, r.State().Planned())
+	require.True(t, planned(t, r))
 }
 
 func TestQuietTakesAwayFromTheBaselineOnly(t *testing.T) {
 	r := registry.New()
 	lib := gym().add(t, r)
-	plan(t, r, registry.Plan{Baseline: "default", Quiet: []string{"server,verify", "rollout"}})
+	setPlan(t, r, plan.Plan{Baseline: "default", Quiet: []string{"server,verify", "rollout"}})
 	require.Equal(t, "job,http_client", lib.names())
 
-	plan(t, r, registry.Plan{Baseline: "default", Quiet: []string{"server,verify", "rollout"}, Specs: []string{"server,verify"}})
+	setPlan(t, r, plan.Plan{Baseline: "default", Quiet: []string{"server,verify", "rollout"}, Specs: []string{"server,verify"}})
 	require.Equal(t, "job,server,http_client,verify", lib.names(), "what a spec adds is not quiet")
 
-	plan(t, r, registry.Plan{Baseline: "default", Quiet: []string{"all,-job", "-all"}})
+	setPlan(t, r, plan.Plan{Baseline: "default", Quiet: []string{"all,-job", "-all"}})
 	require.Equal(t, "job", lib.names(), "each is resolved by itself")
 
-	plan(t, r, registry.Plan{Baseline: "default", Quiet: []string{"all"}, Specs: []string{"job,step"}, Deny: "step", Ceiling: "job,step,server"})
+	setPlan(t, r, plan.Plan{Baseline: "default", Quiet: []string{"all"}, Specs: []string{"job,step"}, Deny: "step", Ceiling: "job,step,server"})
 	require.Equal(t, "job", lib.names())
 
-	plan(t, r, registry.Plan{Specs: []string{"step"}, Quiet: []string{"step"}})
+	setPlan(t, r, plan.Plan{Specs: []string{"step"}, Quiet: []string{"step"}})
 	require.Equal(t, "step", lib.names())
 }
 
 func TestQuietNameIsPendingUntilItsOwnerRegisters(t *testing.T) {
 	r := registry.New()
-	plan(t, r, registry.Plan{Baseline: "tx,query,late", Quiet: []string{"query,later"}})
+	setPlan(t, r, plan.Plan{Baseline: "tx,query,late", Quiet: []string{"query,later"}})
 	require.Equal(t, []string{"late", "later", "query", "tx"}, r.Pending())
 	lib := mylib(t).add(t, r)
 	require.Equal(t, "tx", lib.names())
@@ -74,7 +103,7 @@ func TestQuietNameIsPendingUntilItsOwnerRegisters(t *testing.T) {
 
 func TestPlanHoldsForANamespaceThatComesLater(t *testing.T) {
 	r := registry.New()
-	plan(t, r, registry.Plan{Specs: []string{"tx", "all"}, Deny: "query,sandbox"})
+	setPlan(t, r, plan.Plan{Specs: []string{"tx", "all"}, Deny: "query,sandbox"})
 	require.Equal(t, []string{"query", "sandbox", "tx"}, r.Pending(), "the names of Deny too")
 	lib := mylib(t).add(t, r)
 	require.Equal(t, "tx", lib.names())
@@ -82,16 +111,16 @@ func TestPlanHoldsForANamespaceThatComesLater(t *testing.T) {
 
 	r.SetSpec("query")
 	require.Equal(t, "query", lib.names(), "a spec drops the plan")
-	require.False(t, r.State().Planned())
+	require.False(t, planned(t, r))
 	require.NoError(t, r.Pin())
-	require.False(t, r.State().Planned())
+	require.False(t, planned(t, r))
 }
 
 func TestPlanHasSpecsThatAreTooLongLeftOut(t *testing.T) {
 	r := registry.New()
 	lib := gym().add(t, r)
 	long := strings.Repeat("all,", spangate.MaxSpecLen/4) + "x"
-	plan(t, r, registry.Plan{Specs: []string{long, "job"}})
+	setPlan(t, r, plan.Plan{Specs: []string{long, "job"}})
 	require.Equal(t, "job", lib.names())
 	require.Equal(t, []string{long[:256] + "…"}, r.Pending())
 }
@@ -99,18 +128,18 @@ func TestPlanHasSpecsThatAreTooLongLeftOut(t *testing.T) {
 func TestPlanThatFollowsOnAPlanRepeatsNoWarning(t *testing.T) {
 	r, rec := recorded()
 	gym().add(t, r)
-	plan(t, r, registry.Plan{Specs: []string{"job,layer"}, Deny: "sandbox"})
+	setPlan(t, r, plan.Plan{Specs: []string{"job,layer"}, Deny: "sandbox"})
 	got := rec.one(t, "these names are not registered")
 	require.Equal(t, []string{"layer"}, got["pending"])
 	require.Equal(t, []string{"job,layer"}, got["plan.specs"])
 	require.Equal(t, "sandbox", got["plan.deny"])
 
-	plan(t, r, registry.Plan{Specs: []string{"job,layer", "all"}})
-	plan(t, r, registry.Plan{Specs: []string{"job,layer"}})
+	setPlan(t, r, plan.Plan{Specs: []string{"job,layer", "all"}})
+	setPlan(t, r, plan.Plan{Specs: []string{"job,layer"}})
 	rec.none(t)
-	plan(t, r, registry.Plan{Specs: []string{"job,layer,nope"}})
+	setPlan(t, r, plan.Plan{Specs: []string{"job,layer,nope"}})
 	rec.one(t, "these names are not registered")
-	plan(t, r, registry.Plan{Specs: []string{"-all", ""}})
+	setPlan(t, r, plan.Plan{Specs: []string{"-all", ""}})
 	rec.none(t)
 }
 
@@ -146,40 +175,37 @@ func TestCheckSaysWhereAndWhatWasMeant(t *testing.T) {
 	require.Equal(t, []spangate.UnknownName{{Name: "rollouts", Offset: 5, Suggestion: "rollout"}, {Name: "quary", Offset: 15, Suggestion: "query"}, {Name: "zzz", Offset: 21}}, err.Unknown)
 	require.Equal(t, []string{"all", "default", "per_rollout", "agent"}, err.Valid[:4])
 	require.Contains(t, err.Error(), `did you mean "rollout"?`)
-	require.Contains(t, err.Error(), "this process has all, default")
+	require.Contains(t, err.Error(), "valid names are all, default")
+	require.Empty(t, err.Namespace)
 
 	require.ErrorIs(t, s.Check(strings.Repeat(",", spangate.MaxSpecLen+1)), spangate.ErrSpecTooLong)
 	require.NoError(t, s.Check(strings.Repeat(",", spangate.MaxSpecLen)))
 }
 
-func TestMembersOfASharedNameAreEachNamespaces(t *testing.T) {
+func TestMembersAreTheNamespacesWithCatalogAndGate(t *testing.T) {
 	r := registry.New()
-	gym().add(t, r)
-	require.NoError(t, r.Register(spangate.Lens, new(spangate.Gate), registry.Preset("mine", "job")))
-	require.Equal(t, []registry.Member{
-		{Namespace: "nemo_gym", Bit: spangate.BitJob, Doc: "the whole job, from start to exit"},
-		{Namespace: "nemo_lens", Bit: spangate.BitJob, Doc: "the whole job, from start to exit"},
-	}, r.State().GroupMembers()["job"])
-	presets := r.State().PresetMembers()
-	require.Len(t, presets["default"], 2)
-	require.Equal(t, "what happens a few times in a job", presets["default"][1].Doc)
-	require.Equal(t, []registry.Member{{Namespace: "nemo_lens"}}, presets["mine"])
-	require.NotContains(t, presets, "all")
+	lib := gym().add(t, r)
+	lens := new(spangate.Gate)
+	require.NoError(t, r.Register(spangate.Lens, lens, registry.Preset("mine", "job")))
+	db := mylib(t).add(t, r)
+	c, now, err := plan.Attach(r, ignore)
+	require.NoError(t, err)
+	defer c.End()
+	require.Equal(t, []plan.Member{{Catalog: db.catalog, Gate: db.gate}, {Catalog: spangate.Gym, Gate: lib.gate}, {Catalog: spangate.Lens, Gate: lens}}, now.Members())
 }
 
-// A party that comes or goes costs in proportion to the distinct specs, which with the
-// parties of a fleet are few.
+// A plan costs in proportion to its distinct specs, which are few in practice.
 func BenchmarkUpdateOfPlanWithSpecs(b *testing.B) {
 	for _, n := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			r := registry.New(registry.Logger(slog.New(slog.DiscardHandler)))
 			gym().add(b, r)
-			p := registry.Plan{}
+			p := plan.Plan{}
 			for i := range n {
 				p.Specs = append(p.Specs, spangate.Gym.Format(spangate.Mask(i)))
 			}
 			for b.Loop() {
-				plan(b, r, p)
+				setPlan(b, r, p)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/plan"
 )
 
 // Registry is the union of the catalogs of one process, each with its own gate, under one
@@ -34,7 +35,7 @@ type Registry struct {
 
 	mu      sync.Mutex // guards what is below, and is held to change current or a gate
 	reports reports
-	control *Control // nil if there is none
+	control *control // nil if there is none
 }
 
 // Option is an option of [New]. A nil one has no effect.
@@ -46,7 +47,7 @@ type Option func(*Registry)
 // A record is logged by the goroutine that made the change, before the change returns and with
 // no lock held. While one goroutine is logging, others queue their records for it, and it logs
 // them in order. Up to 1024 records wait; more are dropped, and their number is logged. While
-// the registry has a [Control] with a post function, its records go there instead.
+// the registry has a controller, the goroutine of the controller's change log logs them.
 func Logger(l *slog.Logger) Option { return func(r *Registry) { r.logger = l } }
 
 // New returns a registry in which no namespace is registered and everything is off.
@@ -67,7 +68,7 @@ var process Registry
 func Default() *Registry { return &process }
 
 // Register adds the namespace that owns c, with its groups and presets, and gives g its
-// part of what is on; the spec, pin or plan in force holds for it at once. From then on the
+// part of what is on; the spec or pin in force holds for it at once. From then on the
 // registry sets g's word; a word stored by other code lasts until the next change.
 //
 // A gate belongs to one namespace of one registry, until the namespace is unregistered or
@@ -81,54 +82,31 @@ func Default() *Registry { return &process }
 // [ErrEmptyName], [ErrReservedName], [spangate.ErrInvalidName], [spangate.ErrDuplicateName].
 // Nothing is changed then.
 func (r *Registry) Register(c *spangate.Catalog, g *spangate.Gate, opts ...RegisterOption) error {
-	var reg registration
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&reg)
-		}
+	if r == nil {
+		return nilRegistry("register")
 	}
-	return r.change(Change{Op: OpRegister}, func(old *generation, ch *Change) (*generation, error) {
-		m, err := old.admit(c, g, reg)
-		if err != nil {
-			return nil, err
-		}
-		if !gates.claim(g, r) {
-			return nil, &Error{Op: OpRegister, Namespace: m.namespace, Err: because(ErrGateElsewhere, "two registries would both set its word; unregister it there first, or give it one registry")}
-		}
-		ch.Namespace = m.namespace
-		members := slices.Clone(old.vocabulary.members)
-		if i := old.vocabulary.position(m.namespace); i >= 0 {
-			ch.Op = OpReplace
-			members = slices.Delete(members, i, i+1)
-		}
-		if !reg.override {
-			r.reports.shared(m, old.vocabulary)
-		}
-		return old.next(newVocabulary(append(members, m)), old.intent), nil
-	})
-}
-
-// admit returns the member that c, g and reg would be in the generation after old.
-func (old *generation) admit(c *spangate.Catalog, g *spangate.Gate, reg registration) (*member, error) {
-	if c == nil {
-		return nil, &Error{Op: OpRegister, Err: because(ErrNilCatalog, "make one with spangate.NewCatalog")}
+	m, err := newMember(c, g, opts)
+	if err != nil {
+		return err
 	}
-	fail := func(err error) (*member, error) {
-		return nil, &Error{Op: OpRegister, Namespace: c.Namespace(), Err: err}
+	old := r.begin()
+	defer r.end()
+	i, err := old.vocabulary.admit(m)
+	if err != nil {
+		return err
 	}
-	v := old.vocabulary
-	switch {
-	case g == nil:
-		return fail(because(ErrNilGate, "pass the gate that the library's sites read"))
-	case c.Namespace() == "":
-		return fail(because(ErrEmptyNamespace, "make the catalog with spangate.NewCatalog"))
-	case v.position(c.Namespace()) >= 0 && !reg.override:
-		return fail(because(ErrNamespaceTaken, "it is registered already; unregister it first, or pass Override() to replace it"))
+	if !gates.claim(g, r) {
+		return m.refuse(because(ErrGateElsewhere, "two registries would both set its word; unregister it there first, or give it one registry"))
 	}
-	if other := v.owner(g); other != nil && other.namespace != c.Namespace() {
-		return fail(because(ErrGateTaken, "it is the gate of "+clip(other.namespace)+", whose bits mean other groups; give each namespace a gate of its own"))
+	members, done := slices.Clone(old.vocabulary.members), "registered"
+	if i >= 0 {
+		members, done = slices.Delete(members, i, i+1), "replaced"
 	}
-	return newMember(c, g, reg)
+	if !m.shared {
+		r.reports.sharedNames(m, old.vocabulary)
+	}
+	r.commit(old.next(newVocabulary(append(members, m)), old.intent, namespaceChange(m.namespace()+" "+done)))
+	return nil
 }
 
 // Unregister removes the namespace, with its groups and presets, and turns everything off
@@ -138,107 +116,109 @@ func (old *generation) admit(c *spangate.Catalog, g *spangate.Gate, reg registra
 // The error is an [*Error] for [ErrNilRegistry], [ErrEmptyNamespace] or
 // [ErrNamespaceUnknown].
 func (r *Registry) Unregister(namespace string) error {
-	fail := func(err error) (*generation, error) {
-		return nil, &Error{Op: OpUnregister, Namespace: namespace, Err: err}
+	const op = "unregister"
+	if r == nil {
+		return nilRegistry(op)
 	}
-	return r.change(Change{Op: OpUnregister}, func(old *generation, ch *Change) (*generation, error) {
-		name := canonical(namespace)
-		if name == "" {
-			return fail(because(ErrEmptyNamespace, "name the one to remove"))
-		}
-		i := old.vocabulary.position(name)
-		if i < 0 {
-			return fail(because(ErrNamespaceUnknown, "it is not registered; Namespaces() says what is"))
-		}
-		ch.Namespace = name
-		members := slices.Clone(old.vocabulary.members)
-		return old.next(newVocabulary(slices.Delete(members, i, i+1)), old.intent), nil
-	})
+	name := canonical(namespace)
+	if name == "" {
+		return &Error{Op: op, Namespace: namespace, Err: because(ErrEmptyNamespace, "name the one to remove")}
+	}
+	old := r.begin()
+	defer r.end()
+	i := old.vocabulary.position(name)
+	if i < 0 {
+		return &Error{Op: op, Namespace: namespace, Err: because(ErrNamespaceUnknown, "it is not registered; Namespaces() says what is")}
+	}
+	members := slices.Delete(slices.Clone(old.vocabulary.members), i, i+1)
+	r.commit(old.next(newVocabulary(members), old.intent, namespaceChange(name+" unregistered")))
+	return nil
 }
 
 // SetSpec turns on exactly what spec selects, and returns the names in it that are not
-// registered, as [Registry.Pending] does. The spec is kept, in place of the spec, pin or plan
-// before it: it is resolved again whenever a namespace comes or goes.
+// registered, as [Registry.Pending] does. The spec is kept, in place of the spec or pin before
+// it: it is resolved again whenever a namespace comes or goes.
 //
 // SetSpec has no error, since a name that is unknown here and now may be right elsewhere or
 // later. A spec longer than [spangate.MaxSpecLen] is treated as by [Registry.Resolve].
 func (r *Registry) SetSpec(spec string) (pending []string) {
-	next, err := r.want(OpSetSpec, newSpec(spec))
-	if err != nil { // r is nil
+	if r == nil {
 		_, pending = r.Resolve(spec)
 		return pending
 	}
-	return slices.Clone(next.pending)
+	return r.set(newSpec(spec), "SetSpec was called on the registry itself").Pending()
 }
 
 // Pin turns on exactly these groups, and drops the spec: until the next SetSpec or Pin, no
-// other group goes on, whatever registers and whatever a [Control] plans. Without groups,
-// everything is off. [State.Pinned] reports it.
+// other group goes on, whatever registers and whatever a controller has in force. Without
+// groups, everything is off. [State.Pinned] reports it.
 //
 // Groups are single names, not presets or specs. One that is not registered is pending, as it
 // is in a spec. The error is an [*Error] for [ErrNilRegistry], or for a name that no group can
 // have: [ErrEmptyName], [ErrReservedName] or [spangate.ErrInvalidName]. Nothing is changed
 // then.
 func (r *Registry) Pin(groups ...string) error {
+	const op = "pin"
 	for _, name := range groups {
 		if err := checkName(canonical(name)); err != nil {
-			return &Error{Op: OpPin, Name: name, Err: err}
+			return &Error{Op: op, Name: name, Err: err}
 		}
 	}
-	_, err := r.want(OpPin, pinIntent(canonicalSet(groups)))
-	return err
-}
-
-// want installs in as the intent and returns the resulting generation.
-func (r *Registry) want(op string, in intent) (next *generation, err error) {
-	err = r.change(Change{Op: op}, func(old *generation, _ *Change) (*generation, error) {
-		if !reflect.DeepEqual(in, old.intent) {
-			r.reports.newIntent()
-		}
-		next = old.next(old.vocabulary, in)
-		return next, nil
-	})
-	return next, err
-}
-
-// change makes the next generation from the current one. It is the only way in which a
-// registry changes. next completes ch, which has the operation; if next returns an error,
-// nothing is changed.
-//
-// The gates and the current generation are set before any other code runs, so that they agree
-// even if that code panics.
-func (r *Registry) change(ch Change, next func(old *generation, ch *Change) (*generation, error)) error {
 	if r == nil {
-		return nilRegistry(ch.Op)
+		return nilRegistry(op)
 	}
-	defer r.log() // after the mutex is unlocked, since the logger may call the registry
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	old := r.load()
-	g, err := next(old, &ch)
-	if err != nil {
-		return err
-	}
-	g.publish(old)
-	r.current.Store(g)
-	r.reports.change(old, g)
-	if c := r.control; c != nil {
-		if ch.last {
-			r.control = nil
-		}
-		ch.Old, ch.New = State{old}, State{g}
-		c.see(ch)
-		r.hand(c.post)
-	}
+	r.set(intent{kind: byPin, pin: canonicalSet(groups)}, "Pin was called on the registry itself; it holds until SetSpec")
 	return nil
 }
 
-// publish gives each gate its word in g. A gate that was registered in old and no longer is
-// gets the empty word, and is free for other registries after that. A word that stays is not
-// stored again, since a store costs every reader its cached copy of the line.
-func (g *generation) publish(old *generation) {
-	v := g.vocabulary
+// set makes in the intent and returns the new generation.
+func (r *Registry) set(in intent, why string) *generation {
+	old := r.begin()
+	defer r.end()
+	if !reflect.DeepEqual(in, old.intent) {
+		r.reports.newIntent()
+	}
+	next := old.next(old.vocabulary, in, plan.Cause{Kind: plan.KindRegistry, Who: byRegistry, Why: why})
+	r.commit(next)
+	return next
+}
+
+// byRegistry is the Who of the causes of the registry's own changes.
+const byRegistry = "registry"
+
+func namespaceChange(why string) plan.Cause {
+	return plan.Cause{Kind: plan.KindNamespaces, Who: byRegistry, Why: why}
+}
+
+// begin locks the registry for a change and returns the current generation. end must follow.
+func (r *Registry) begin() *generation {
+	r.mu.Lock()
+	return r.load()
+}
+
+// end unlocks the registry. Then it logs, since the logger may call the registry.
+func (r *Registry) end() {
+	r.mu.Unlock()
+	r.log()
+}
+
+// commit makes g, the next generation, the current one, and tells the controller of it.
+func (r *Registry) commit(g *generation) {
+	r.publish(g)
+	if r.control != nil {
+		r.control.observe(g)
+	}
+}
+
+// publish makes g, the next generation, the current one: it gives each gate its word, and
+// queues the records about g. The gates and the current generation are set before any other code
+// runs, so that they agree even if that code panics.
+//
+// A gate that is no longer registered gets the empty word, and is free for other registries
+// after that. A word that stays is not stored again, since a store costs every reader its cached
+// copy of the line.
+func (r *Registry) publish(g *generation) {
+	old, v := r.load(), g.vocabulary
 	if v != old.vocabulary {
 		for _, m := range old.vocabulary.members {
 			if v.owner(m.gate) == nil {
@@ -250,6 +230,8 @@ func (g *generation) publish(old *generation) {
 	for i, m := range v.members {
 		store(m.gate, v.project(i, g.enabled))
 	}
+	r.current.Store(g)
+	r.reports.generation(old, g)
 }
 
 func store(gate *spangate.Gate, word spangate.Mask) {

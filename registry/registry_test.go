@@ -342,14 +342,3 @@ func TestOneCatalogInTwoRegistriesIsApart(t *testing.T) {
 	require.Equal(t, "job", l1.names())
 	require.Zero(t, l2.gate.Load())
 }
-
-func TestSelectNamesTheGroupsOfEachGate(t *testing.T) {
-	r := registry.New()
-	var gym, other, idle spangate.Gate
-	require.NoError(t, r.Register(spangate.Gym, &gym))
-	require.NoError(t, r.Register(spangate.MustCatalog("mydb", []spangate.Group{{Name: "query", Bit: 1}, {Name: "job", Bit: 1 << 63}}, nil), &other))
-	require.NoError(t, r.Register(spangate.MustCatalog("idle", []spangate.Group{{Name: "idle", Bit: 1}}, nil), &idle))
-	masks := map[*spangate.Gate]spangate.Mask{&gym: spangate.BitServer | spangate.BitJob | 1<<40, &other: 1<<63 | 1}
-	assert.Equal(t, []string{"job", "query", "server"}, r.State().Select(func(g *spangate.Gate) spangate.Mask { return masks[g] }))
-	assert.Empty(t, r.State().Select(nil))
-}

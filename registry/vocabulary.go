@@ -19,11 +19,10 @@ import (
 // A new vocabulary, with a new index, is made whenever a namespace comes or goes. An index
 // that only grew would save that little work, and would never drop a name.
 type vocabulary struct {
-	members []*member // in the order in which they came
+	members []*member // in the order of registration
 	names   []string  // the groups, sorted; bit i of a set stands for names[i]
 	meaning map[string]meaning
-	index   [][]uint // index[i][j] is the bit that members[i].groups[j] has in a set
-	sets    sync.Pool
+	index   [][]uint // index[i][j] is the bit in a set of group j of members[i].catalog
 }
 
 // meaning is what a name selects: a group, a preset's live members, or both.
@@ -54,7 +53,7 @@ func (m meaning) removeFrom(set *bitset.BitSet) {
 func newVocabulary(members []*member) *vocabulary {
 	v := &vocabulary{members: members, names: []string{}, meaning: make(map[string]meaning)}
 	for _, m := range members {
-		for _, g := range m.groups {
+		for g := range m.catalog.Groups() {
 			v.names = append(v.names, g.Name)
 		}
 	}
@@ -66,7 +65,7 @@ func newVocabulary(members []*member) *vocabulary {
 
 	v.index = make([][]uint, len(members))
 	for i, m := range members {
-		for _, g := range m.groups {
+		for g := range m.catalog.Groups() {
 			v.index[i] = append(v.index[i], v.meaning[g.Name].group)
 		}
 		for _, p := range m.presets {
@@ -94,29 +93,33 @@ func (v *vocabulary) addPreset(p preset) {
 // newSet returns an empty set.
 func (v *vocabulary) newSet() *bitset.BitSet { return bitset.New(uint(len(v.names))) }
 
-// borrowSet returns an empty set, to be given to returnSet after use, so that a read allocates
-// nothing in proportion to the registry.
+// sets has sets that are not in use, so that a read allocates nothing in proportion to the
+// registry. Were it a field, the pool would keep a vocabulary, and so the gates, from being
+// collected.
+var sets sync.Pool
+
+// borrowSet returns an empty set, to be put into sets after use.
 func (v *vocabulary) borrowSet() *bitset.BitSet {
-	if set, ok := v.sets.Get().(*bitset.BitSet); ok {
+	if set, ok := sets.Get().(*bitset.BitSet); ok && set.Len() == uint(len(v.names)) {
 		return set.ClearAll()
 	}
 	return v.newSet()
 }
 
-func (v *vocabulary) returnSet(set *bitset.BitSet) { v.sets.Put(set) }
-
-// lookup returns what name means, in any case, and reports whether it means anything.
-func (v *vocabulary) lookup(name string) (meaning, bool) {
-	if m, ok := v.meaning[name]; ok {
-		return m, true
+// resolve adds the groups that text selects to set, which is over v, and returns the names that
+// are not in v: folded, sorted, each once, never nil. A text that is too long is not read, and
+// its beginning is returned.
+func (v *vocabulary) resolve(text string, set *bitset.BitSet) []string {
+	if spec.CheckLen(text) != nil {
+		return []string{strings.Clone(spec.Head(text))}
 	}
-	var buf [spec.MaxNameLen]byte
-	folded, ok := spec.Fold(&buf, name)
-	if !ok {
-		return meaning{}, false
+	unknown := spec.Eval(text, v.meaning, func(m meaning) { m.addTo(set) }, func(m meaning) { m.removeFrom(set) })
+	pending := make([]string, 0, len(unknown))
+	for _, e := range unknown {
+		pending = append(pending, spec.Lower(e.Name))
 	}
-	m, ok := v.meaning[string(folded)]
-	return m, ok
+	slices.Sort(pending)
+	return slices.Compact(pending)
 }
 
 // group returns the bit of the group of this canonical name, and reports whether there is
@@ -129,10 +132,12 @@ func (v *vocabulary) group(name string) (uint, bool) {
 // project returns the part of set that is members[i]'s, in its own bits.
 func (v *vocabulary) project(i int, set *bitset.BitSet) spangate.Mask {
 	var word spangate.Mask
-	for j, g := range v.members[i].groups {
+	j := 0
+	for g := range v.members[i].catalog.Groups() {
 		if set.Test(v.index[i][j]) {
 			word |= g.Bit
 		}
+		j++
 	}
 	return word
 }
@@ -169,16 +174,14 @@ func (v *vocabulary) presetNames() []string {
 	return names
 }
 
-// byNamespace returns the members, sorted.
-func (v *vocabulary) byNamespace() []*member {
-	return slices.SortedFunc(slices.Values(v.members), func(a, b *member) int { return strings.Compare(a.namespace, b.namespace) })
-}
+// allNames returns every name that a spec can have: the presets, then the groups, each sorted.
+func (v *vocabulary) allNames() []string { return slices.Concat(v.presetNames(), v.names) }
 
 // namespaces returns the registered namespaces, sorted.
 func (v *vocabulary) namespaces() []string {
 	names := make([]string, 0, len(v.members))
 	for _, m := range v.members {
-		names = append(names, m.namespace)
+		names = append(names, m.namespace())
 	}
 	slices.Sort(names)
 	return names
@@ -186,7 +189,7 @@ func (v *vocabulary) namespaces() []string {
 
 // position returns where in members the namespace is, or -1.
 func (v *vocabulary) position(namespace string) int {
-	return slices.IndexFunc(v.members, func(m *member) bool { return m.namespace == namespace })
+	return slices.IndexFunc(v.members, func(m *member) bool { return m.namespace() == namespace })
 }
 
 // owner returns the member that has the gate, or nil.
@@ -197,4 +200,17 @@ func (v *vocabulary) owner(gate *spangate.Gate) *member {
 		}
 	}
 	return nil
+}
+
+// admit returns the position in members of the namespace that m replaces, or -1, and completes
+// the presets of m. The error is an [*Error].
+func (v *vocabulary) admit(m *member) (int, error) {
+	i := v.position(m.namespace())
+	if i >= 0 && !m.replace {
+		return i, m.refuse(because(ErrNamespaceTaken, "it is registered already; unregister it first, or pass Override() to replace it"))
+	}
+	if other := v.owner(m.gate); other != nil && other.namespace() != m.namespace() {
+		return i, m.refuse(because(ErrGateTaken, "it is the gate of "+clip(other.namespace())+", whose bits mean other groups; give each namespace a gate of its own"))
+	}
+	return i, m.completePresets()
 }

@@ -40,7 +40,7 @@ func newProcess(address string, endpoint []control.HandlerOption, options ...con
 	if err := p.registry.Register(spangate.Gym, &p.gate); err != nil {
 		return nil, err
 	}
-	start := control.Start(control.Baseline{Spec: "default", Who: "test"})
+	start := control.StartupBaseline(control.Baseline{Spec: "default", Who: "test"})
 	c, err := control.New(p.registry, append([]control.Option{start}, options...)...)
 	if err != nil {
 		return nil, err

@@ -110,6 +110,9 @@ type Group struct {
 	Quiet []string `json:"quiet"`
 	// Withheld reports whether the deny list or the ceiling keeps it off.
 	Withheld bool `json:"withheld"`
+	// Overridden reports whether baseline, leases and limits say otherwise than On, because the
+	// program has set a spec or pin on the registry itself.
+	Overridden bool `json:"overridden"`
 	// Members has the namespaces that have a group of this name, sorted; one as a rule.
 	Members []Member `json:"members"`
 }

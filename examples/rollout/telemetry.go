@@ -50,7 +50,7 @@ func startTelemetry(ctx context.Context, role, collector string) (*telemetry, er
 	if err != nil {
 		return nil, err
 	}
-	t.control, err = control.New(groups, control.Start(baseline), control.Roots(t.provider.Roots))
+	t.control, err = control.New(groups, control.StartupBaseline(baseline), control.Roots(t.provider.Roots))
 	return t, err
 }
 

@@ -3,9 +3,11 @@
 package spec
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -57,6 +59,69 @@ func TestFoldKnowsEveryRune(t *testing.T) {
 		_, ok := Fold(&buf, string([]byte{'a', byte(b)}))
 		assert.False(t, ok, "%#x is no UTF-8", b)
 	}
+}
+
+func TestLowerIsPythonsLowerInMemoryOfItsOwn(t *testing.T) {
+	for name, want := range map[string]string{
+		"":                                "",
+		"job":                             "job",
+		" Job-1":                          " job-1",
+		"chec\u212Apoint":                 "checkpoint",
+		"\u017Ftep":                       "\u017Ftep",
+		"ÖL":                              "öl",
+		"İ":                               "i\u0307",
+		strings.Repeat("K", MaxNameLen):   strings.Repeat("k", MaxNameLen),
+		strings.Repeat("K", MaxNameLen+1): strings.Repeat("k", MaxNameLen+1),
+	} {
+		got := Lower(name)
+		assert.Equal(t, want, got, "%q", name)
+		if name != "" {
+			assert.NotSame(t, unsafe.StringData(name), unsafe.StringData(got), "%q", name)
+		}
+	}
+}
+
+func TestLookupFoldsAndTrimsNothing(t *testing.T) {
+	table := map[string]int{"k": 1, "job": 0}
+	for name, want := range map[string]int{"k": 1, "K": 1, "\u212A": 1, "job": 0, "JOB": 0, " k": -1, "k ": -1, "": -1, "x": -1, "\u017F": -1} {
+		v, known := Lookup(table, name)
+		assert.Equal(t, want >= 0, known, "%q", name)
+		assert.Equal(t, max(want, 0), v, "%q", name)
+	}
+	_, known := Lookup[int](nil, "k")
+	assert.False(t, known)
+}
+
+func TestEvalAddsThenRemoves(t *testing.T) {
+	table := map[string]string{"a": "1", "b": "2", "c": "3"}
+	for s, want := range map[string]string{
+		"":            "",
+		"a":           "+1",
+		"b,A,b":       "+2+1+2",
+		"-a":          "-1",
+		"-c,a,-b,b":   "+1+2-3-2",
+		"x,-y,a,-b,-": "+1-2 ?x@0?y@3?@11",
+	} {
+		var calls strings.Builder
+		unknown := Eval(s, table,
+			func(v string) { calls.WriteString("+" + v) },
+			func(v string) { calls.WriteString("-" + v) })
+		if unknown != nil {
+			calls.WriteString(" ")
+		}
+		for _, e := range unknown {
+			fmt.Fprintf(&calls, "?%s@%d", e.Name, e.Offset)
+		}
+		assert.Equal(t, want, calls.String(), "%q", s)
+	}
+}
+
+func TestLongestSpec(t *testing.T) {
+	longest := strings.Repeat("x", 64<<10)
+	assert.NoError(t, CheckLen(longest))
+	err := CheckLen(longest + "x")
+	assert.ErrorIs(t, err, ErrTooLong)
+	assert.EqualError(t, err, "spec too long: 65537 bytes, at most 65536 are read")
 }
 
 func TestFoldFitsTheLongestName(t *testing.T) {

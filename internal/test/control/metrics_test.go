@@ -70,7 +70,7 @@ func TestMetricsShowGroupsLeasesAndChanges(t *testing.T) {
 	r := registry.New()
 	var gate spangate.Gate
 	require.NoError(t, r.Register(spangate.Lens, &gate))
-	c, err := control.New(r, control.Metrics(provider), control.Start(control.Baseline{Spec: "job"}))
+	c, err := control.New(r, control.Metrics(provider), control.StartupBaseline(control.Baseline{Spec: "job"}))
 	require.NoError(t, err)
 
 	got := collect(t, reader)
@@ -152,9 +152,10 @@ func TestErrorOfTheMeterIsAnErrorOfNew(t *testing.T) {
 	for _, p := range []metric.MeterProvider{failing{}, failing{callback: true}} {
 		r := registry.New()
 		r.SetSpec("job")
+		before := r.State()
 		_, err := control.New(r, control.Metrics(p))
 		require.ErrorIs(t, err, errMeter)
-		require.False(t, r.State().Planned())
+		require.Equal(t, before, r.State())
 		c, err := control.New(r)
 		require.NoError(t, err, "the registry has no controller")
 		require.NoError(t, c.Close())

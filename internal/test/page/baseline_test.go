@@ -15,7 +15,7 @@ import (
 )
 
 func TestBaselineIsSetFromTheField(t *testing.T) {
-	v := open(t, anyone, control.Start(control.Baseline{Spec: "default", Who: "flag"}))
+	v := open(t, anyone, control.StartupBaseline(control.Baseline{Spec: "default", Who: "flag"}))
 	v.fill("owner", "ada")
 	v.fill("why", "slow verifier")
 	v.fill("spec", ",verify,-job\r")
@@ -43,7 +43,7 @@ func TestBadSpecIsPointedAtAndChangesNothing(t *testing.T) {
 		"two, one forgotten": {"job,nope,agnt", "nope", "Byte 9: nobody has registered agnt. Did you mean agent?", 4, 8, "job,nope,agent"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := open(t, anyone, control.Start(control.Baseline{Spec: "job"}))
+			v := open(t, anyone, control.StartupBaseline(control.Baseline{Spec: "job"}))
 			v.expects("network: ")
 			before := v.Controller.State().Generation
 			v.clear("spec")
@@ -78,7 +78,7 @@ func TestPendingNameIsKeptIfAllowed(t *testing.T) {
 }
 
 func TestChangeElsewhereLeavesAloneWhatIsBeingTyped(t *testing.T) {
-	v := open(t, anyone, control.Start(control.Baseline{Spec: "job"}))
+	v := open(t, anyone, control.StartupBaseline(control.Baseline{Spec: "job"}))
 	v.fill("spec", ",verify")
 	require.NoError(t, v.Controller.SetBaseline(control.Baseline{Spec: "job,agent", Who: "grace"}))
 	v.shows("#spec-now", "job,agent")
@@ -92,33 +92,33 @@ func TestChangeElsewhereLeavesAloneWhatIsBeingTyped(t *testing.T) {
 }
 
 func TestFieldThatNobodyTouchedFollowsTheBaseline(t *testing.T) {
-	v := open(t, anyone, control.Start(control.Baseline{Spec: "job"}))
+	v := open(t, anyone, control.StartupBaseline(control.Baseline{Spec: "job"}))
 	require.NoError(t, v.Controller.SetBaseline(control.Baseline{Spec: "agent"}))
 	v.sees("document.getElementById('spec').value === 'agent'")
 }
 
 // The page has not seen yet what has changed when Set is pressed.
 func TestSetOverAnUnseenBaselineIsHeldBack(t *testing.T) {
-	v := open(t, anyone, control.Start(control.Baseline{Spec: "job"}))
+	v := open(t, anyone, control.StartupBaseline(control.Baseline{Spec: "job"}))
 	v.expects("network: ")
 	v.hide()
 	v.fill("spec", ",verify")
 	require.NoError(t, v.Controller.SetBaseline(control.Baseline{Spec: "job,agent", Who: "grace"}))
 	v.fill("spec", "\r")
 	v.shows("#spec-news", "Meanwhile the baseline is job,agent, by grace.")
-	assert.Equal(t, "job,agent", v.Controller.State().Spec)
+	assert.Equal(t, "job,agent", v.Controller.State().Baseline.Spec)
 
 	v.click("Set")
-	v.is(func() bool { return v.Controller.State().Spec == "job,verify" }, "it was seen and meant")
+	v.is(func() bool { return v.Controller.State().Baseline.Spec == "job,verify" }, "it was seen and meant")
 	v.sees("!document.getElementById('spec-news').hasChildNodes() && !document.getElementById('refused').hasChildNodes()")
 }
 
 func TestUnseenLeaseIsInNobodysWay(t *testing.T) {
-	v := open(t, anyone, control.Start(control.Baseline{Spec: "job"}))
+	v := open(t, anyone, control.StartupBaseline(control.Baseline{Spec: "job"}))
 	v.expects("network: ")
 	v.hide()
 	_, err := v.Lease("grace", "agent", "", time.Hour)
 	require.NoError(t, err)
 	v.fill("spec", ",verify\r")
-	v.is(func() bool { return v.Controller.State().Spec == "job,verify" }, "the baseline stays")
+	v.is(func() bool { return v.Controller.State().Baseline.Spec == "job,verify" }, "the baseline stays")
 }

@@ -49,7 +49,7 @@ func (v *visit) fits(width int) {
 }
 
 func TestEveryTextStandsOutInLightAndDark(t *testing.T) {
-	v := open(t, []control.HandlerOption{control.Authorize(control.BearerToken("x"))}, control.Start(control.Baseline{Spec: "job,layer"}), control.Deny("agent"))
+	v := open(t, []control.HandlerOption{control.Authorize(control.BearerToken("x"))}, control.StartupBaseline(control.Baseline{Spec: "job,layer"}), control.Deny("agent"))
 	v.expects("network: ")
 	_, err := v.Lease("grace", "sandbox", "", time.Hour)
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestNothingMovesForWhoPrefersThatNothingMoves(t *testing.T) {
 
 func TestWithoutScriptsThePageSaysTheSame(t *testing.T) {
 	v := prepare(t, anyone,
-		control.Start(control.Baseline{Spec: "default,layer", Who: "environment", Why: "SPANS"}), control.Deny("pool"), control.Ceiling("all"))
+		control.StartupBaseline(control.Baseline{Spec: "default,layer", Who: "environment", Why: "SPANS"}), control.Deny("pool"), control.Ceiling("all"))
 	for _, l := range []struct{ owner, spec, why string }{{"ada", "sandbox,pool", "node 7"}, {"grace", "per_rollout", ""}} {
 		_, err := v.Lease(l.owner, l.spec, l.why, 5*time.Hour)
 		require.NoError(t, err)

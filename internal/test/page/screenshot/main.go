@@ -83,7 +83,7 @@ func run(dir string, phone bool) error {
 func example() (*program.Program, error) {
 	p, err := program.Start(
 		[]control.HandlerOption{control.Authorize(control.Anyone())},
-		control.Start(control.Baseline{Spec: "default,layer", Who: "environment", Why: "NEMO_GYM_OTEL_SPAN_GROUPS"}),
+		control.StartupBaseline(control.Baseline{Spec: "default,layer", Who: "environment", Why: "NEMO_GYM_OTEL_SPAN_GROUPS"}),
 		control.Deny("pool"),
 	)
 	if err != nil {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import "github.com/spangate/spangate/control/wire"
+
+// This file is where the types of this package become those of package wire.
+
+func wireState(s State) wire.State {
+	return wire.State{
+		Baseline: wire.Baseline(s.Baseline), Startup: wire.Baseline(s.Startup),
+		Generation: s.Generation, Now: s.Now, Pinned: s.Pinned, Deny: s.Deny, Ceiling: s.Ceiling,
+		Enabled: s.Enabled, Roots: s.Roots, Pending: s.Pending,
+		Groups: convert(s.Groups, wireGroup), Presets: convert(s.Presets, wirePreset),
+		Leases: convert(s.Leases, wireLease), Changes: convert(s.Changes, wireChange),
+		MaxTTL: s.MaxTTL.String(), MaxLeases: s.MaxLeases,
+	}
+}
+
+func wireGroup(g Group) wire.Group {
+	return wire.Group{
+		Name: g.Name, On: g.On, Baseline: g.Baseline, Leases: g.Leases, Quiet: g.Quiet, Withheld: g.Withheld, Overridden: g.Overridden,
+		Members: convert(g.Members, func(m Member) wire.Member { return wire.Member(m) }),
+	}
+}
+
+func wirePreset(p Preset) wire.Preset {
+	return wire.Preset{Name: p.Name, State: string(p.State), Groups: p.Groups, Doc: p.Doc}
+}
+
+func wireLease(l LeaseInfo) wire.Lease {
+	return wire.Lease{
+		ID: l.ID, Owner: l.Owner, Spec: l.Spec, Quiet: l.Quiet, AllowPending: l.AllowPending, Why: l.Why,
+		Groups: l.Groups, Quieted: l.Quieted, StillOn: l.StillOn, Withheld: l.Withheld, Pending: l.Pending,
+		Start: l.Start, End: l.End, Left: l.Left.String(),
+	}
+}
+
+func wireChange(c Change) wire.Change {
+	return wire.Change{Generation: c.Generation, Time: c.Time, Kind: string(c.Kind), Who: c.Who, Why: c.Why, Old: c.Old, New: c.New}
+}
+
+// convert returns the list of to(v), which is never nil.
+func convert[T, W any](list []T, to func(T) W) []W {
+	converted := make([]W, 0, len(list))
+	for _, v := range list {
+		converted = append(converted, to(v))
+	}
+	return converted
+}
