@@ -76,9 +76,10 @@ type options struct {
 // space; an empty one is none.
 func Token(token string) Option { return func(o *options) { o.token = token } }
 
-// HTTPClient sets the client that sends the requests; its Timeout, if it has one, is that of a
-// whole request. Its CheckRedirect is not used. The default, also for a nil one, has no
-// timeout, and can tell servers that do not speak HTTP from those that do not answer.
+// HTTPClient sets the client that sends the requests. Its Timeout, if it has one, is that of a
+// whole request, and its CheckRedirect is not used. The default, also for a nil one, has no
+// timeout. A client without a Transport gets that of this package, which tells a server that
+// does not speak HTTP from one that does not answer.
 func HTTPClient(c *http.Client) Option { return func(o *options) { o.http = c } }
 
 // New returns a client of the endpoint that is mounted at a URL:
@@ -104,7 +105,10 @@ func New(url string, opts ...Option) (*Client, error) {
 	if !visible(o.token) {
 		return nil, errors.New(prefix + "the token has space or other characters in it that no token has")
 	}
-	h := *cmp.Or(o.http, &http.Client{Transport: transport()})
+	h := *cmp.Or(o.http, new(http.Client))
+	if h.Transport == nil {
+		h.Transport = transport()
+	}
 	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c := &Client{url: at, http: &h}
 	if o.token != "" {

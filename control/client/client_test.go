@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -33,7 +34,7 @@ type process struct {
 func newProcess(t *testing.T, opts ...control.HandlerOption) *process {
 	r, p := registry.New(), &process{}
 	require.NoError(t, r.Register(spangate.Gym, &p.gate))
-	c, err := control.New(r)
+	c, err := control.New(r, control.Logger(slog.New(slog.DiscardHandler)))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, c.Close()) })
 	require.NoError(t, c.Configure(control.Baseline{Spec: "default", Who: "test"}))

@@ -5,11 +5,11 @@ package client
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"sync"
+	"time"
 )
 
 // maxHeader is the length in bytes of the longest header of an answer that is read.
@@ -22,23 +22,16 @@ var transport = sync.OnceValue(func() *http.Transport {
 		t = standard.Clone()
 	}
 	t.MaxResponseHeaderBytes = maxHeader
-	t.DialContext = hearing(new(net.Dialer))
-	t.DialTLSContext = hearing(new(tls.Dialer))
-	return t
-})
-
-// hearing returns a dial function that wraps the connections of d in a conn.
-func hearing(d interface {
-	DialContext(ctx context.Context, network, address string) (net.Conn, error)
-}) func(context.Context, string, string) (net.Conn, error) {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := d.DialContext(ctx, network, address)
+	dialer := &net.Dialer{Timeout: 30 * time.Second}
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dialer.DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
 		return &conn{Conn: c}, nil
 	}
-}
+	return t
+})
 
 // conn is a connection that keeps the first bytes that the server sends. They show whether the
 // server speaks HTTP. The errors of net/http don't: for a server that does not, they are of many
@@ -62,7 +55,7 @@ func (c *conn) Read(p []byte) (int, error) {
 // link is the connection that a request was sent over, if there was one.
 type link struct {
 	connected bool
-	conn      *conn // nil if the connection is not of [transport]
+	conn      *conn // nil if the connection is in TLS, or is not of [transport]
 }
 
 // trace returns the hooks that set l.

@@ -34,8 +34,8 @@ var (
 	ErrNotFound = errors.New("no such lease")
 )
 
-// Error is a request that has failed. If [Error.Unanswered] is false, nothing was changed. Its
-// text may repeat text of the server, as it came, in at most a few KiB. The zero value is of no
+// Error is a request that has failed. A request that was refused has changed nothing. The text
+// may repeat text of the server as it came, at most a few KiB of it. The zero value is of no
 // request.
 type Error struct {
 	// URL is that of the endpoint.
@@ -45,8 +45,8 @@ type Error struct {
 	// Refusal is the answer of an endpoint that refuses. Its Code is empty if no process has
 	// answered, or something that is not the endpoint.
 	Refusal wire.Error
-	// Unanswered reports that the request was a change and that it may have been made: it was
-	// sent, and there was no answer.
+	// Unanswered reports that the request is a change that may have been made: it was sent, and
+	// the process has not answered.
 	Unanswered bool
 
 	unreachable bool
@@ -177,8 +177,8 @@ func (c *Client) explain(ctx context.Context, err error, over *link) *Error {
 	}
 	first, isHTTP := over.heard()
 	switch {
-	case errors.Is(err, context.Canceled):
-		return &Error{URL: c.URL(), text: fmt.Sprintf("the request to %s ended: %v", c.URL(), context.Cause(ctx)), err: err}
+	case errors.Is(ctx.Err(), context.Canceled):
+		return &Error{URL: c.URL(), text: fmt.Sprintf("the request to %s ended: %v", c.URL(), context.Cause(ctx)), err: ctx.Err()}
 	case strings.HasPrefix(string(first), alert):
 		return c.unexpected(0, "in TLS; write https:// if that is meant")
 	case !isHTTP:
@@ -187,10 +187,10 @@ func (c *Client) explain(ctx context.Context, err error, over *link) *Error {
 		return c.unexpected(0, "in HTTP without TLS; write http:// if that is meant")
 	case errors.As(err, &record):
 		return c.unexpected(0, "%q, which is not TLS; see the port", record.RecordHeader)
-	case isTimeout(err) && ctx.Err() == nil && c.http.Timeout > 0:
+	case ctx.Err() != nil:
+		return c.unreachable(ctx.Err(), "no answer in time; see that the process is well, or give it longer")
+	case isTimeout(err) && c.http.Timeout > 0:
 		return c.unreachable(err, "no answer within %v; see that the process is well, or give it longer", c.http.Timeout)
-	case isTimeout(err):
-		return c.unreachable(err, "no answer in time; see that the process is well, or give it longer")
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return c.unreachable(err, "nothing listens there; see that the process runs, and the port")
 	case errors.As(err, &dns):
@@ -212,5 +212,5 @@ const alert = "\x15\x03"
 
 func isTimeout(err error) bool {
 	var timeout net.Error
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+	return errors.As(err, &timeout) && timeout.Timeout()
 }
