@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spangate/spangate/internal/spec"
@@ -28,11 +27,16 @@ var Gym = must(Lens.Extend("nemo_gym", gymGroups[:], gymPresets[:]))
 // [NewCatalog] or [Catalog.Extend]; the zero value has no namespace and knows no name.
 type Catalog struct {
 	namespace string
-	groups    []Group           // in bit order
-	presets   []Preset          // as given, and NameAll
-	all       Mask              // the union of groups
-	byName    map[string]Mask   // groups and presets
-	byBit     [MaxGroups]string // group names
+	all       Mask             // the union of the groups
+	groups    [MaxGroups]Group // by position; zero where there is none
+	presets   []Preset         // as given, and NameAll
+	byName    map[string]named // the groups and the presets
+}
+
+// named is what a name stands for.
+type named struct {
+	mask   Mask
+	preset *Preset // nil for a group
 }
 
 // The reasons for which a catalog is refused.
@@ -102,11 +106,11 @@ func must(c *Catalog, err error) *Catalog {
 // subclass of SpanGroup that redefines PRESETS. It fails as [NewCatalog] does, and where a
 // group's name or bit is one of c's.
 func (c *Catalog) Extend(namespace string, groups []Group, presets []Preset) (*Catalog, error) {
+	groups = slices.Concat(slices.Collect(c.Groups()), groups)
 	x := &Catalog{
 		namespace: namespace,
-		groups:    slices.Concat(c.groups, groups),
 		presets:   append(slices.Clone(presets), Preset{Name: NameAll, Doc: "every group"}),
-		byName:    make(map[string]Mask, len(c.groups)+len(groups)+len(presets)+1),
+		byName:    make(map[string]named, len(groups)+len(presets)+1),
 	}
 	fail := func(name string, err error) (*Catalog, error) {
 		return nil, &CatalogError{Namespace: namespace, Name: name, Err: err}
@@ -114,39 +118,38 @@ func (c *Catalog) Extend(namespace string, groups []Group, presets []Preset) (*C
 	if err := validName(namespace); err != nil {
 		return fail(namespace, err)
 	}
-	if n := len(x.groups); n > MaxGroups {
-		return fail(x.groups[MaxGroups].Name, fmt.Errorf("%w: %d, a mask has room for %d; split the catalog in two", ErrTooManyGroups, n, MaxGroups))
+	if n := len(groups); n > MaxGroups {
+		return fail(groups[MaxGroups].Name, fmt.Errorf("%w: %d, a mask has room for %d; split the catalog in two", ErrTooManyGroups, n, MaxGroups))
 	}
-	for _, g := range x.groups {
-		if err := x.define(g.Name, g.Bit); err != nil {
+	for _, g := range groups {
+		if err := x.define(g.Name, named{mask: g.Bit}); err != nil {
 			return fail(g.Name, err)
 		}
 		if g.Bit.Count() != 1 {
 			return fail(g.Name, fmt.Errorf("%w: %v has %d bits set, a group has one", ErrInvalidBit, g.Bit, g.Bit.Count()))
 		}
-		owner := &x.byBit[g.Bit.position()]
-		if *owner != "" {
-			return fail(g.Name, fmt.Errorf("%w: %v is %q already", ErrDuplicateBit, g.Bit, *owner))
+		if owner := x.groups[g.Position()]; owner.Bit != 0 {
+			return fail(g.Name, fmt.Errorf("%w: %v is %q already", ErrDuplicateBit, g.Bit, owner.Name))
 		}
-		*owner = g.Name
+		x.groups[g.Position()] = g
 		x.all |= g.Bit
 	}
-	for _, p := range presets {
-		if err := x.define(p.Name, p.Mask); err != nil {
+	for i, p := range presets {
+		if err := x.define(p.Name, named{p.Mask, &x.presets[i]}); err != nil {
 			return fail(p.Name, err)
 		}
 		if rest := p.Mask &^ x.all; rest != 0 {
 			return fail(p.Name, fmt.Errorf("%w: no group has %v", ErrUnnamedBit, rest))
 		}
 	}
-	x.byName[NameAll] = x.all
-	x.presets[len(presets)].Mask = x.all
-	slices.SortFunc(x.groups, func(a, b Group) int { return a.Bit.position() - b.Bit.position() })
+	last := &x.presets[len(presets)]
+	last.Mask = x.all
+	x.byName[NameAll] = named{x.all, last}
 	return x, nil
 }
 
 // define enters the name of a group or preset into byName.
-func (c *Catalog) define(name string, m Mask) error {
+func (c *Catalog) define(name string, n named) error {
 	if err := validName(name); err != nil {
 		return err
 	}
@@ -156,7 +159,7 @@ func (c *Catalog) define(name string, m Mask) error {
 	if _, taken := c.byName[name]; taken {
 		return fmt.Errorf("%w: the catalog has it already", ErrDuplicateName)
 	}
-	c.byName[name] = m
+	c.byName[name] = n
 	return nil
 }
 
@@ -172,7 +175,15 @@ func validName(name string) error {
 func (c *Catalog) Namespace() string { return c.namespace }
 
 // Groups yields the groups in bit order.
-func (c *Catalog) Groups() iter.Seq[Group] { return slices.Values(c.groups) }
+func (c *Catalog) Groups() iter.Seq[Group] {
+	return func(yield func(Group) bool) {
+		for bit := range c.all.Bits() {
+			if !yield(c.groups[bit.position()]) {
+				return
+			}
+		}
+	}
+}
 
 // Presets yields the presets in the order in which they were given, and [NameAll] last.
 func (c *Catalog) Presets() iter.Seq[Preset] { return slices.Values(c.presets) }
@@ -183,21 +194,42 @@ func (c *Catalog) All() Mask { return c.all }
 // Lookup returns the mask of the group or preset called name, in any case, and reports
 // whether there is one. Space around the name is not trimmed.
 func (c *Catalog) Lookup(name string) (Mask, bool) {
-	if m, ok := c.byName[name]; ok {
-		return m, true
-	}
-	var buf [MaxNameLen]byte
-	folded, ok := spec.Fold(&buf, name)
-	if !ok {
-		return 0, false
-	}
-	m, ok := c.byName[string(folded)]
-	return m, ok
+	n, ok := spec.Lookup(c.byName, name)
+	return n.mask, ok
 }
 
-// Format returns m as a canonical spec: the names of its groups in bit order, with commas
-// between. A bit without a name appears as its mask, as in job,0x8000, for people to see;
-// without such a bit Parse(Format(m)) is m. The empty mask is the empty spec.
+// Group returns the group called name, read as in [Catalog.Lookup], and reports whether there
+// is one. A preset's name is not a group's.
+func (c *Catalog) Group(name string) (Group, bool) {
+	n, ok := spec.Lookup(c.byName, name)
+	if !ok || n.preset != nil {
+		return Group{}, false
+	}
+	return c.groups[n.mask.position()], true
+}
+
+// Preset returns the preset called name, read as in [Catalog.Lookup], and reports whether
+// there is one. A group's name is not a preset's.
+func (c *Catalog) Preset(name string) (Preset, bool) {
+	n, _ := spec.Lookup(c.byName, name)
+	if n.preset == nil {
+		return Preset{}, false
+	}
+	return *n.preset, true
+}
+
+// Names returns the names of the groups of m in bit order. A bit without a name appears as
+// its mask, as in 0x8000, which no spec can hold. The result is never nil.
+func (c *Catalog) Names(m Mask) []string {
+	names := make([]string, 0, m.Count())
+	for bit := range m.Bits() {
+		names = append(names, c.nameOf(bit))
+	}
+	return names
+}
+
+// Format returns m as a canonical spec: its [Catalog.Names] with commas between. Unless m has
+// a bit without a name, Parse(Format(m)) is m. The empty mask is the empty spec.
 func (c *Catalog) Format(m Mask) string { return string(c.appendSpec(nil, m)) }
 
 func (c *Catalog) appendSpec(b []byte, m Mask) []byte {
@@ -205,14 +237,17 @@ func (c *Catalog) appendSpec(b []byte, m Mask) []byte {
 		if bit != m&-m {
 			b = append(b, ',')
 		}
-		if name := c.byBit[bit.position()]; name != "" {
-			b = append(b, name...)
-		} else {
-			b = append(b, "0x"...)
-			b = strconv.AppendUint(b, uint64(bit), 16)
-		}
+		b = append(b, c.nameOf(bit)...)
 	}
 	return b
+}
+
+// nameOf returns the name of a single bit, or the bit as a number if it has none.
+func (c *Catalog) nameOf(bit Mask) string {
+	if c.all.HasAny(bit) {
+		return c.groups[bit.position()].Name
+	}
+	return bit.String()
 }
 
 // validNames returns every name that c knows, presets first.
@@ -221,10 +256,7 @@ func (c *Catalog) validNames() []string {
 	for _, p := range c.presets {
 		names = append(names, p.Name)
 	}
-	for _, g := range c.groups {
-		names = append(names, g.Name)
-	}
-	return names
+	return append(names, c.Names(c.all)...)
 }
 
 // unnamed returns an error if m has a bit that c does not name.

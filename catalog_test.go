@@ -258,6 +258,11 @@ func TestZeroCatalogKnowsNoName(t *testing.T) {
 	assert.Empty(t, slices.Collect(c.Groups()))
 	assert.Empty(t, slices.Collect(c.Presets()))
 	assert.Equal(t, "0x1", c.Format(1))
+	assert.Equal(t, []string{"0x1"}, c.Names(1))
+	_, ok := c.Group("")
+	assert.False(t, ok)
+	_, ok = c.Preset("all")
+	assert.False(t, ok)
 	m, err := c.Parse("")
 	assert.NoError(t, err)
 	assert.Zero(t, m)
@@ -285,4 +290,53 @@ func TestCatalogIsSafeForManyGoroutines(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+func TestNamesOfAMask(t *testing.T) {
+	for m, want := range map[spangate.Mask][]string{
+		0:                                   {},
+		spangate.PresetDefault:              {"job", "server", "http_client", "rollout"},
+		spangate.BitSandbox | 1<<15 | 1<<63: {"sandbox", "0x8000", "0x8000000000000000"},
+	} {
+		assert.Equal(t, want, spangate.Gym.Names(m), "%v", m)
+		assert.Equal(t, strings.Join(want, ","), spangate.Gym.Format(m), "%v", m)
+	}
+}
+
+func TestGroupAndPresetByName(t *testing.T) {
+	c := catalogOf(t, 64, spangate.Preset{Name: "low", Mask: 1, Doc: "one group, as g0"}, spangate.Preset{Name: "none"})
+	for g := range c.Groups() {
+		for _, name := range []string{g.Name, strings.ToUpper(g.Name)} {
+			got, ok := c.Group(name)
+			assert.True(t, ok, name)
+			assert.Equal(t, g, got, name)
+			preset, ok := c.Preset(name)
+			assert.False(t, ok, name)
+			assert.Zero(t, preset, name)
+		}
+	}
+	for p := range c.Presets() {
+		for _, name := range []string{p.Name, strings.ToUpper(p.Name)} {
+			got, ok := c.Preset(name)
+			assert.True(t, ok, name)
+			assert.Equal(t, p, got, name)
+			group, ok := c.Group(name)
+			assert.False(t, ok, name)
+			assert.Zero(t, group, name)
+		}
+	}
+	for _, name := range []string{"", "g64", " g0", "g0 ", "-g0", "lo", "l\xffw", "0x1"} {
+		_, ok := c.Group(name)
+		assert.False(t, ok, "%q", name)
+		_, ok = c.Preset(name)
+		assert.False(t, ok, "%q", name)
+	}
+}
+
+func TestPositionOfAGroup(t *testing.T) {
+	for i := range 64 {
+		assert.Equal(t, i, spangate.Group{Bit: 1 << i}.Position())
+		assert.Equal(t, -1, spangate.Group{Bit: 1<<i | 1<<((i+1)%64)}.Position(), "two bits")
+	}
+	assert.Equal(t, -1, spangate.Group{}.Position())
 }

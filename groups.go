@@ -13,6 +13,15 @@ type Group struct {
 	Doc string
 }
 
+// Position returns the index of the group's bit, from 0 to [MaxGroups]-1, or -1 if Bit is not
+// exactly one bit.
+func (g Group) Position() int {
+	if g.Bit.Count() != 1 {
+		return -1
+	}
+	return g.Bit.position()
+}
+
 // The groups of [Gym]. The first eight are those of [Lens].
 //
 // Positions are public API: they are written out, only ever appended, and never reused,

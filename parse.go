@@ -47,7 +47,7 @@ var (
 	ErrUnknownName = errors.New("unknown name")
 	// ErrSpecTooLong is what a [*ParseError] unwraps to when the spec is longer than
 	// [MaxSpecLen].
-	ErrSpecTooLong = errors.New("spec too long")
+	ErrSpecTooLong = spec.ErrTooLong
 )
 
 // ParseError says why a spec was refused. It unwraps to [ErrUnknownName] or
@@ -135,13 +135,13 @@ func MustParse(spec string) Mask {
 // A name that the catalog lacks is an error, since enabling nothing in silence looks just
 // like a working configuration; so is a spec longer than [MaxSpecLen]. The error is a
 // [*ParseError] and the mask is then empty. Parse does not allocate when it succeeds.
-func (c *Catalog) Parse(spec string) (Mask, error) {
-	if len(spec) > MaxSpecLen {
-		return 0, c.tooLong(spec)
+func (c *Catalog) Parse(text string) (Mask, error) {
+	if err := spec.CheckLen(text); err != nil {
+		return 0, &ParseError{Namespace: c.namespace, Spec: spec.Head(text), Valid: c.validNames(), Err: err}
 	}
-	m, unknown := c.eval(spec)
+	m, unknown := c.eval(text)
 	if unknown != nil {
-		return 0, c.unknown(spec, unknown)
+		return 0, c.unknownNames(text, unknown)
 	}
 	return m, nil
 }
@@ -150,56 +150,40 @@ func (c *Catalog) Parse(spec string) (Mask, error) {
 // returns the mask of the names that the catalog has, and those that it lacks, as written
 // and in the order of the spec. A spec longer than [MaxSpecLen] is not read: its mask is
 // empty, and the one name returned is its beginning followed by "…".
-func (c *Catalog) Resolve(s string) (Mask, []string) {
-	if len(s) > MaxSpecLen {
-		return 0, []string{spec.Head(s)}
+func (c *Catalog) Resolve(text string) (m Mask, unknown []string) {
+	if spec.CheckLen(text) != nil {
+		return 0, []string{spec.Head(text)}
 	}
-	m, unknown := c.eval(s)
-	if unknown == nil {
-		return m, nil
+	m, entries := c.eval(text)
+	for _, e := range entries {
+		unknown = append(unknown, strings.Clone(e.Name))
 	}
-	names := make([]string, len(unknown))
-	for i, u := range unknown {
-		names[i] = strings.Clone(u.Name)
-	}
-	return m, names
+	return m, unknown
 }
 
-// eval reads s: its mask without the names that c lacks, and those names (nil if there are
-// none), which share the memory of s and have no suggestion yet.
-func (c *Catalog) eval(s string) (Mask, []UnknownName) {
-	var on, off Mask
-	var unknown []UnknownName
-	for e := range spec.Entries(s) {
-		m, ok := c.Lookup(e.Name)
-		switch {
-		case !ok:
-			unknown = append(unknown, UnknownName{Name: e.Name, Offset: e.Offset})
-		case e.Exclude:
-			off |= m
-		default:
-			on |= m
+// eval returns the mask of text without the names that c lacks, and the entries of those.
+func (c *Catalog) eval(text string) (m Mask, unknown []spec.Entry) {
+	unknown = spec.Eval(text, c.byName,
+		func(n named) { m |= n.mask },
+		func(n named) { m &^= n.mask })
+	return m, unknown
+}
+
+// unknownNames returns the error for text, in which c lacks the names of these entries.
+func (c *Catalog) unknownNames(text string, entries []spec.Entry) error {
+	e := &ParseError{
+		Namespace: c.namespace,
+		Spec:      strings.Clone(text), // not to keep the caller's buffer alive
+		Unknown:   make([]UnknownName, len(entries)),
+		Valid:     c.validNames(),
+		Err:       ErrUnknownName,
+	}
+	for i, entry := range entries {
+		e.Unknown[i] = UnknownName{
+			Name:       e.Spec[entry.Offset:][:len(entry.Name)],
+			Offset:     entry.Offset,
+			Suggestion: spec.Nearest(entry.Name, e.Valid),
 		}
 	}
-	return on &^ off, unknown
-}
-
-func (c *Catalog) tooLong(s string) error {
-	return &ParseError{
-		Namespace: c.namespace,
-		Spec:      spec.Head(s),
-		Valid:     c.validNames(),
-		Err:       fmt.Errorf("%w: %d bytes, at most %d are read", ErrSpecTooLong, len(s), MaxSpecLen),
-	}
-}
-
-func (c *Catalog) unknown(s string, unknown []UnknownName) error {
-	s = strings.Clone(s) // don't hold on to the memory that the caller cut it from
-	valid := c.validNames()
-	for i := range unknown {
-		u := &unknown[i]
-		u.Name = s[u.Offset:][:len(u.Name)]
-		u.Suggestion = spec.Nearest(u.Name, valid)
-	}
-	return &ParseError{Namespace: c.namespace, Spec: s, Unknown: unknown, Valid: valid, Err: ErrUnknownName}
+	return e
 }

@@ -24,7 +24,7 @@ const (
 	jsonType = "application/json"
 )
 
-// export is one span of a rollout, under a parent.
+// export returns an export of one span of a rollout, with a parent.
 func export() ptraceotlp.ExportRequest {
 	traces := ptrace.NewTraces()
 	resource := traces.ResourceSpans().AppendEmpty()
@@ -64,17 +64,17 @@ func post(t *testing.T, url, contentType, contentEncoding string, body []byte) (
 	return response, text
 }
 
-func TestCollectorTakesBothEncodingsCompressedOrNot(t *testing.T) {
+func TestCollectorReadsBothEncodingsGzippedOrNot(t *testing.T) {
 	c, err := startCollector("127.0.0.1:0")
 	require.NoError(t, err)
-	defer c.stop()
+	defer c.Close()
 	inProtobuf, err := export().MarshalProto()
 	require.NoError(t, err)
 	inJSON, err := export().MarshalJSON()
 	require.NoError(t, err)
 	for _, test := range []struct {
-		contentType, contentEncoding, answer string
-		body                                 []byte
+		contentType, contentEncoding, response string
+		body                                   []byte
 	}{
 		{protobuf, "", protobuf, inProtobuf},
 		{protobuf, "gzip", protobuf, gzipped(t, inProtobuf)},
@@ -85,14 +85,14 @@ func TestCollectorTakesBothEncodingsCompressedOrNot(t *testing.T) {
 	} {
 		response, text := post(t, c.url, test.contentType, test.contentEncoding, test.body)
 		assert.Equal(t, http.StatusOK, response.StatusCode)
-		assert.Equal(t, test.answer, response.Header.Get("Content-Type"))
+		assert.Equal(t, test.response, response.Header.Get("Content-Type"))
 		answer := ptraceotlp.NewExportResponse()
-		if test.answer == protobuf {
+		if test.response == protobuf {
 			assert.NoError(t, answer.UnmarshalProto(text))
 		} else {
 			assert.NoError(t, answer.UnmarshalJSON(text))
 		}
-		spans := c.take()
+		spans, _ := c.take()
 		if test.body == nil {
 			assert.Empty(t, spans)
 			continue
@@ -110,20 +110,20 @@ func TestCollectorTakesBothEncodingsCompressedOrNot(t *testing.T) {
 	}
 }
 
-func TestCollectorRefusesWithAStatusInTheRequestsEncoding(t *testing.T) {
+func TestCollectorRefusesWithAStatusInTheEncodingOfTheRequest(t *testing.T) {
 	c, err := startCollector("127.0.0.1:0")
 	require.NoError(t, err)
-	defer c.stop()
+	defer c.Close()
 	long := make([]byte, maxExport+1)
 	for _, test := range []struct {
 		name, contentType, contentEncoding string
 		body                               []byte
 		code                               int
 	}{
-		{"no protobuf", protobuf, "", []byte("{}"), http.StatusBadRequest},
-		{"no JSON", jsonType, "", []byte("spans"), http.StatusBadRequest},
-		{"no gzip", protobuf, "gzip", []byte("spans"), http.StatusBadRequest},
-		{"cut gzip", protobuf, "gzip", gzipped(t, []byte("spans"))[:20], http.StatusBadRequest},
+		{"not protobuf", protobuf, "", []byte("{}"), http.StatusBadRequest},
+		{"not JSON", jsonType, "", []byte("spans"), http.StatusBadRequest},
+		{"not gzip", protobuf, "gzip", []byte("spans"), http.StatusBadRequest},
+		{"truncated gzip", protobuf, "gzip", gzipped(t, []byte("spans"))[:20], http.StatusBadRequest},
 		{"another compression", protobuf, "zstd", nil, http.StatusUnsupportedMediaType},
 		{"too long", protobuf, "", long, http.StatusRequestEntityTooLarge},
 		{"too long when unpacked", protobuf, "gzip", gzipped(t, long), http.StatusRequestEntityTooLarge},
@@ -139,15 +139,16 @@ func TestCollectorRefusesWithAStatusInTheRequestsEncoding(t *testing.T) {
 				require.NoError(t, protojson.Unmarshal(text, &refusal))
 			}
 			assert.NotEmpty(t, refusal.GetMessage())
-			assert.Empty(t, c.take())
+			spans, _ := c.take()
+			assert.Empty(t, spans)
 		})
 	}
 }
 
-func TestCollectorKnowsOnePathOneMethodAndTwoContentTypes(t *testing.T) {
+func TestCollectorHasOnePathOneMethodAndTwoContentTypes(t *testing.T) {
 	c, err := startCollector("127.0.0.1:0")
 	require.NoError(t, err)
-	defer c.stop()
+	defer c.Close()
 	response, _ := post(t, c.url, "text/plain", "", nil)
 	assert.Equal(t, http.StatusUnsupportedMediaType, response.StatusCode)
 	response, _ = post(t, c.url+"/more", protobuf, "", nil)

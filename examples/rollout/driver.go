@@ -4,43 +4,93 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/http"
+	"os"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/control/wire"
 	"github.com/spangate/spangate/otelgate"
 )
 
-// driver runs rollouts on a fleet, and has the operator change which spans are on while they
-// run.
+// driver runs rollouts on the servers, and changes which spans are on while they run.
 type driver struct {
-	*telemetry
-	fleet    *fleet
-	operator *operator
-	tracer   trace.Tracer // of no group: its sites look at the gate themselves
-	jobs     trace.Tracer // of the group job
-	client   *http.Client
+	*server
+	*fleet
+	token     string
+	processes []*process   // its own too
+	received  *collector   // nil if the spans go to the reader's collector
+	jobs      trace.Tracer // of the group job
+	tracer    trace.Tracer // of no group: its site asks the gate itself
+	client    *http.Client
 }
 
-func newDriver(t *telemetry, f *fleet, o *operator) *driver {
-	return &driver{
-		telemetry: t,
-		fleet:     f,
-		operator:  o,
-		tracer:    t.provider.Tracer(scope),
-		jobs:      t.provider.Group(spangate.BitJob).Tracer(scope),
-		client:    newClient(),
+// startDriver starts the collector, the endpoint of this process, and the servers.
+func startDriver(ctx context.Context, o *options) (d *driver, err error) {
+	d = &driver{token: rand.Text()}
+	url := o.otlp
+	if url == "" {
+		ignoreSettings()
+		if d.received, err = startCollector(o.listen); err != nil {
+			return nil, fmt.Errorf("--listen: %w", err)
+		}
+		url = d.received.url
+	}
+	if o.bare {
+		url = ""
+	}
+	t, err := startTelemetry(ctx, "driver", url)
+	if err != nil {
+		return nil, err
+	}
+	d.jobs = t.provider.Group(spangate.BitJob).Tracer(scope)
+	d.tracer = t.provider.Tracer(scope)
+	d.client = t.newClient()
+	if d.server, err = startServer(t, d.token, http.NotFoundHandler()); err != nil {
+		return nil, err
+	}
+	self, err := newProcess("driver", os.Getpid(), d.url, d.token)
+	if err != nil {
+		return nil, err
+	}
+	if d.fleet, err = startFleet(ctx, url, d.token); err != nil {
+		return nil, err
+	}
+	d.processes = []*process{self, d.agent, d.model, d.resources}
+	return d, nil
+}
+
+// ignoreSettings unsets the OTEL_… variables, for the servers too: they are meant for the
+// reader's collector, and some would change the number of spans here.
+func ignoreSettings() {
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "OTEL_") {
+			os.Unsetenv(name)
+		}
 	}
 }
 
-// step is one rollout of a job, and what is on when it begins.
+func (d *driver) stop() error {
+	err := d.fleet.stop()
+	d.server.Close()
+	d.telemetry.stop()
+	if d.received != nil {
+		d.received.Close()
+	}
+	return err
+}
+
+// step is one rollout of a job, and what is on when it begins. It differs in one field at most
+// from the step before.
 type step struct {
-	spec  string // of every process
-	lease bool   // of leasedSpec, besides, by the resources server
+	spec  string // the baseline of every process
+	lease bool   // whether the resources server has a lease of leasedSpec
 }
 
 const (
@@ -48,8 +98,36 @@ const (
 	leaseTTL   = time.Second
 )
 
-// job runs a batch of rollouts, one for each step. Where something else is to be on than
-// before, it is changed first, while the job and the fleet run on.
+// run makes the spec of the first step the baseline and runs a job.
+func (d *driver) run(ctx context.Context, steps []step) (Run, []Span, error) {
+	if err := d.setSpec(ctx, steps[0].spec); err != nil {
+		return Run{}, nil, err
+	}
+	return d.batch(ctx, steps)
+}
+
+// batch runs a job, and returns the spans of it that the driver has received.
+func (d *driver) batch(ctx context.Context, steps []step) (r Run, spans []Span, err error) {
+	rollouts, err := d.job(ctx, steps)
+	if err != nil {
+		return r, nil, err
+	}
+	for _, p := range d.processes {
+		if _, err := call[struct{}](ctx, untraced, p.url+"/flush", struct{}{}); err != nil {
+			return r, nil, fmt.Errorf("the %s: %w", p.role, err)
+		}
+	}
+	r = newRun(rollouts)
+	if d.received != nil {
+		var bytes int
+		spans, bytes = d.received.take()
+		r.Received = count(spans, rollouts)
+		r.Received.Bytes = bytes
+	}
+	return r, spans, nil
+}
+
+// job runs one rollout for each step, and changes what is on between them.
 func (d *driver) job(ctx context.Context, steps []step) (rollouts []Rollout, err error) {
 	err = otelgate.Do(ctx, d.jobs, "job", func(ctx context.Context, span trace.Span) error {
 		span.SetAttributes(attribute.Int("job.rollouts", len(steps)))
@@ -74,51 +152,7 @@ func (d *driver) job(ctx context.Context, steps []step) (rollouts []Rollout, err
 	return rollouts, err
 }
 
-// change goes from what is on at one step to what is on at the next.
-func (d *driver) change(ctx context.Context, from, to step) (err error) {
-	if from.spec != to.spec {
-		if err := d.operator.set(ctx, to.spec); err != nil {
-			return err
-		}
-	}
-	switch {
-	case to.lease && !from.lease:
-		_, err = d.operator.lease(ctx, d.fleet.resources, leasedSpec, leaseTTL)
-	case from.lease && !to.lease:
-		err = d.operator.untilUnleased(ctx, d.fleet.resources)
-	}
-	return err
-}
-
-// run sets the spec of the first step and runs a job.
-func (d *driver) run(ctx context.Context, c *collector, steps []step) (Run, []Span, error) {
-	if err := d.operator.set(ctx, steps[0].spec); err != nil {
-		return Run{}, nil, err
-	}
-	return d.batch(ctx, c, steps)
-}
-
-// batch runs a job and returns what c has received of it when all of it has been sent. With
-// no c, the spans went elsewhere.
-func (d *driver) batch(ctx context.Context, c *collector, steps []step) (Run, []Span, error) {
-	rollouts, err := d.job(ctx, steps)
-	if err != nil {
-		return Run{}, nil, err
-	}
-	if err := d.flushAll(ctx); err != nil {
-		return Run{}, nil, err
-	}
-	r := newRun(rollouts)
-	if c == nil {
-		return r, nil, nil
-	}
-	spans, bytes := c.takeAll()
-	r.Received = count(spans, rollouts)
-	r.Received.Bytes = bytes
-	return r, spans, nil
-}
-
-// rollout has the agent do a task.
+// rollout makes the agent do a task.
 func (d *driver) rollout(ctx context.Context, task Task) (Rollout, error) {
 	ctx, id, err := withRolloutID(ctx)
 	if err != nil {
@@ -129,19 +163,41 @@ func (d *driver) rollout(ctx context.Context, task Task) (Rollout, error) {
 		ctx, span = d.tracer.Start(ctx, "rollout", trace.WithAttributes(attribute.String("rollout.prompt", task.Prompt)))
 		defer span.End()
 	}
-	outcome, err := call[Outcome](ctx, d.client, d.fleet.agent.url+"/run", task)
+	outcome, err := call[Outcome](ctx, d.client, d.agent.url+"/run", task)
 	return Rollout{ID: id, Prompt: task.Prompt, Answer: outcome.Answer, Reward: outcome.Reward}, err
 }
 
-// flushAll returns when every span that has ended, in any process, has reached the collector.
-func (d *driver) flushAll(ctx context.Context) error {
-	if err := d.flush(ctx); err != nil {
-		return err
+// change changes what is on at one step to what is on at the next.
+func (d *driver) change(ctx context.Context, from, to step) (err error) {
+	switch {
+	case from.spec != to.spec:
+		err = d.setSpec(ctx, to.spec)
+	case to.lease && !from.lease:
+		_, err = d.resources.spans.Lease(ctx, wire.LeaseRequest{Owner: "driver", Spec: leasedSpec, TTL: leaseTTL.String()})
+	case from.lease && !to.lease:
+		err = d.resources.awaitExpiry(ctx)
 	}
-	for _, p := range []*process{d.fleet.agent, d.fleet.model, d.fleet.resources} {
-		if _, err := send(ctx, d.operator.client, http.MethodPost, p.url+"/flush", nil); err != nil {
-			return fmt.Errorf("the %s server: %w", p.role, err)
+	return err
+}
+
+// setSpec makes spec the baseline of every process, as a person would with the page, curl or
+// the spangate command.
+func (d *driver) setSpec(ctx context.Context, spec string) error {
+	for _, p := range d.processes {
+		if _, err := p.spans.SetBaseline(ctx, wire.Baseline{Spec: spec, Who: "driver"}); err != nil {
+			return fmt.Errorf("the %s: %w", p.role, err)
 		}
 	}
 	return nil
+}
+
+// awaitExpiry returns when no lease is left in the process.
+func (p *process) awaitExpiry(ctx context.Context) error {
+	for {
+		state, err := p.spans.State(ctx)
+		if err != nil || len(state.Leases) == 0 {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }

@@ -16,105 +16,120 @@ import (
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
+	"github.com/spangate/spangate/control/client"
 	"github.com/spangate/spangate/control/wire"
 )
 
-// spansOfARollout runs a rollout and returns what it was seen to do.
-func spansOfARollout(t *testing.T, d *driver, c *collector) *Received {
-	run, _, err := d.batch(t.Context(), c, []step{{}})
+// rolloutSpans runs a rollout and returns how many spans it has, by group.
+func rolloutSpans(t *testing.T, d *driver) map[string]int {
+	run, _, err := d.batch(t.Context(), []step{{}})
 	require.NoError(t, err)
-	return run.Received
+	return run.Received.ByGroup
 }
 
-func TestBadSpecIsRefusedByItsPlaceAndChangesNothing(t *testing.T) {
-	d, c := startDriver(t)
-	require.NoError(t, d.operator.set(t.Context(), "server"))
-	for _, p := range d.operator.processes {
-		before, err := d.operator.state(t.Context(), p)
-		require.NoError(t, err)
+func (p *process) lease(t *testing.T, spec string, ttl time.Duration) (*client.Lease, error) {
+	return p.spans.Lease(t.Context(), wire.LeaseRequest{Owner: "test", Spec: spec, TTL: ttl.String()})
+}
+
+func (p *process) state(t *testing.T) *client.State {
+	state, err := p.spans.State(t.Context())
+	require.NoError(t, err)
+	return state
+}
+
+func TestBadSpecIsRefusedWithItsOffsetAndChangesNothing(t *testing.T) {
+	d := newDriver(t)
+	require.NoError(t, d.setSpec(t.Context(), "server"))
+	for _, p := range d.processes {
+		before := p.state(t)
 		for _, test := range []struct {
-			spec string
-			code string
-			bad  []wire.UnknownName
+			spec    string
+			code    string
+			unknown []wire.UnknownName
 		}{
 			{"server,servers", wire.CodeUnknownName, []wire.UnknownName{{Name: "servers", Offset: 7, Suggestion: "server"}}},
 			{"all,-verfy, weather", wire.CodeUnknownName, []wire.UnknownName{{Name: "verfy", Offset: 5, Suggestion: "verify"}, {Name: "weather", Offset: 12}}},
 			{"server,-", wire.CodeUnknownName, []wire.UnknownName{{Offset: 8}}},
 			{strings.Repeat("server,", 10<<10), wire.CodeTooLarge, nil},
 		} {
-			_, err := ask[wire.State](t.Context(), d.operator, http.MethodPut, p.spans(), wire.Baseline{Spec: test.spec})
-			var refused *refusal
-			require.ErrorAs(t, err, &refused)
-			assert.Equal(t, test.code, refused.body.Code)
-			assert.Equal(t, test.bad, refused.body.Unknown)
-			_, err = d.operator.lease(t.Context(), p, test.spec, time.Minute)
-			assert.ErrorAs(t, err, &refused)
+			_, baselineErr := p.spans.SetBaseline(t.Context(), wire.Baseline{Spec: test.spec})
+			_, leaseErr := p.lease(t, test.spec, time.Minute)
+			for _, err := range []error{baselineErr, leaseErr} {
+				var refused *client.Error
+				require.ErrorAs(t, err, &refused)
+				assert.Equal(t, test.code, refused.Refusal.Code)
+				assert.Equal(t, test.unknown, refused.Refusal.Unknown)
+			}
 		}
-		after, err := d.operator.state(t.Context(), p)
-		require.NoError(t, err)
-		assert.Equal(t, before.Generation, after.Generation)
+		assert.Equal(t, before.Generation, p.state(t).Generation)
 	}
-	assert.Equal(t, map[string]int{"server": 5}, spansOfARollout(t, d, c).ByGroup)
+	assert.Equal(t, map[string]int{"server": 5}, rolloutSpans(t, d))
 }
 
 func TestNothingChangesWithoutTheToken(t *testing.T) {
-	d, c := startDriver(t)
-	require.NoError(t, d.operator.set(t.Context(), "server"))
+	d := newDriver(t)
+	require.NoError(t, d.setSpec(t.Context(), "server"))
 	for _, token := range []string{"", "another"} {
-		stranger := newOperator(token, d.operator.processes...)
-		for _, p := range stranger.processes {
-			for _, forbidden := range []func() error{
-				func() error { return stranger.set(t.Context(), "all") },
-				func() error { _, err := stranger.lease(t.Context(), p, "all", time.Minute); return err },
-				func() error { _, err := stranger.release(t.Context(), p, "any"); return err },
-			} {
-				var refused *refusal
-				require.ErrorAs(t, forbidden(), &refused)
-				assert.Equal(t, http.StatusUnauthorized, refused.status)
-			}
-			state, err := stranger.state(t.Context(), p) // who may look is another question
+		for _, p := range d.processes {
+			p, err := newProcess(p.role, p.pid, p.url, token)
 			require.NoError(t, err)
-			assert.Equal(t, []string{"server"}, state.Enabled)
+			_, baselineErr := p.spans.SetBaseline(t.Context(), wire.Baseline{Spec: "all"})
+			_, leaseErr := p.lease(t, "all", time.Minute)
+			_, releaseErr := p.spans.Release(t.Context(), "any")
+			for _, err := range []error{baselineErr, leaseErr, releaseErr} {
+				var refused *client.Error
+				require.ErrorAs(t, err, &refused)
+				assert.Equal(t, http.StatusUnauthorized, refused.Status)
+			}
+			assert.Equal(t, []string{"server"}, p.state(t).Enabled, "reading needs no token")
 		}
 	}
-	assert.Equal(t, map[string]int{"server": 5}, spansOfARollout(t, d, c).ByGroup)
+	assert.Equal(t, map[string]int{"server": 5}, rolloutSpans(t, d))
 }
 
-func TestLeaseOfOneServerEndsByItselfOrIsReleased(t *testing.T) {
-	d, c := startDriver(t)
-	model, resources := d.fleet.model, d.fleet.resources
-	require.NoError(t, d.operator.set(t.Context(), "rollout"))
+func TestLeaseOfOneServerExpiresOrIsReleased(t *testing.T) {
+	d := newDriver(t)
+	require.NoError(t, d.setSpec(t.Context(), "rollout"))
 	bare, leased := map[string]int{"rollout": 1}, map[string]int{"rollout": 1, "sandbox": 1}
-	require.Equal(t, bare, spansOfARollout(t, d, c).ByGroup)
+	require.Equal(t, bare, rolloutSpans(t, d))
 
-	granted, err := d.operator.lease(t.Context(), resources, "sandbox,model_call", time.Minute)
+	granted, err := d.resources.lease(t, "sandbox,model_call", time.Minute)
 	require.NoError(t, err)
-	assert.Equal(t, leased, spansOfARollout(t, d, c).ByGroup, "one server's, and no other's")
-	require.NoError(t, d.operator.set(t.Context(), "rollout"))
-	assert.Equal(t, leased, spansOfARollout(t, d, c).ByGroup, "the lease outlives a change of the baseline")
-	_, err = d.operator.release(t.Context(), resources, granted.ID)
+	assert.Equal(t, leased, rolloutSpans(t, d), "only the spans of that server")
+	require.NoError(t, d.setSpec(t.Context(), "rollout"))
+	assert.Equal(t, leased, rolloutSpans(t, d), "the lease outlives a change of the baseline")
+	_, err = d.resources.spans.Release(t.Context(), granted.ID)
 	require.NoError(t, err)
-	assert.Equal(t, bare, spansOfARollout(t, d, c).ByGroup)
+	assert.Equal(t, bare, rolloutSpans(t, d))
 
-	_, err = d.operator.lease(t.Context(), model, "model_call", 10*time.Millisecond)
+	_, err = d.model.lease(t, "model_call", 10*time.Millisecond)
 	require.NoError(t, err)
-	require.NoError(t, d.operator.untilUnleased(t.Context(), model))
-	assert.Equal(t, bare, spansOfARollout(t, d, c).ByGroup)
-	state, err := d.operator.state(t.Context(), model)
-	require.NoError(t, err)
-	assert.Equal(t, wire.KindExpiry, state.Changes[0].Kind)
-	assert.Equal(t, []string{"rollout"}, state.Changes[0].New)
+	require.NoError(t, d.model.awaitExpiry(t.Context()))
+	assert.Equal(t, bare, rolloutSpans(t, d))
+	change := d.model.state(t).Changes[0]
+	assert.Equal(t, wire.KindExpiry, change.Kind)
+	assert.Equal(t, []string{"rollout"}, change.New)
 }
 
-// The page comes with the endpoint, and what the program itself serves is still there.
+// A process shows the groups that begin its traces and are off.
+func TestStateShowsRootsThatAreOff(t *testing.T) {
+	d := newDriver(t)
+	require.NoError(t, d.setSpec(t.Context(), "agent,verify"))
+	require.Equal(t, map[string]int{"agent": 1, "verify": 1}, rolloutSpans(t, d))
+	assert.Contains(t, d.agent.state(t).Roots, "server")
+	assert.Contains(t, d.resources.state(t).Roots, "server")
+	require.NoError(t, d.setSpec(t.Context(), "server,agent,verify"))
+	assert.NotContains(t, d.agent.state(t).Roots, "server")
+}
+
 func TestEveryProcessHasAPageBesideItsWork(t *testing.T) {
-	d, _ := startDriver(t)
-	for _, p := range d.operator.processes {
-		for _, url := range []string{p.spans(), strings.TrimSuffix(p.spans(), "/")} {
+	d := newDriver(t)
+	for _, p := range d.processes {
+		for _, url := range []string{p.url + spansPath, strings.TrimSuffix(p.url+spansPath, "/")} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 			require.NoError(t, err)
 			request.Header.Set("Accept", "text/html")
-			response, err := d.operator.client.Do(request)
+			response, err := untraced.Do(request)
 			require.NoError(t, err)
 			response.Body.Close()
 			assert.Equal(t, http.StatusOK, response.StatusCode)
@@ -125,26 +140,25 @@ func TestEveryProcessHasAPageBesideItsWork(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// A person at the command line or the example's own list goes before what the environment has
-// for every job; that is what each process starts with and can be reset to.
-func TestSpecOfTheDemoGoesBeforeTheEnvironments(t *testing.T) {
+// A process starts with the spec of the environment, until the driver sets another.
+func TestSpecOfTheDriverReplacesThatOfTheEnvironment(t *testing.T) {
 	t.Setenv(control.EnvGymEnabled, "yes")
 	t.Setenv(control.EnvLensSpanGroups, "sandbox")
-	d, c := startDriver(t)
-	assert.Equal(t, map[string]int{"sandbox": 1}, spansOfARollout(t, d, c).ByGroup)
-	require.NoError(t, d.operator.set(t.Context(), "server"))
-	assert.Equal(t, map[string]int{"server": 5}, spansOfARollout(t, d, c).ByGroup)
+	d := newDriver(t)
+	assert.Equal(t, map[string]int{"sandbox": 1}, rolloutSpans(t, d))
+	require.NoError(t, d.setSpec(t.Context(), "server"))
+	assert.Equal(t, map[string]int{"server": 5}, rolloutSpans(t, d))
 
 	t.Setenv(control.EnvGymEnabled, "perhaps")
-	_, stderr, code := ended(t, "--spec=all")
+	_, stderr, code := runProgram(t, "--spec=all")
 	assert.Equal(t, 1, code)
 	assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 	assert.Contains(t, stderr, fmt.Sprintf(`"%s=perhaps"`, control.EnvGymEnabled))
 }
 
 func TestGateStartsWithNothingOn(t *testing.T) {
-	gate, c, err := newGate()
+	telemetry, err := startTelemetry(t.Context(), "test", "")
 	require.NoError(t, err)
-	assert.Equal(t, spangate.Mask(0), gate.Load())
-	assert.NoError(t, c.Close())
+	assert.Equal(t, spangate.Mask(0), telemetry.gate.Load())
+	telemetry.stop()
 }

@@ -1,35 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Rollout runs reinforcement-learning rollouts across four processes, as NeMo Gym does, and
-// shows what becomes of their spans while groups of them are switched on and off:
+// Rollout runs reinforcement-learning rollouts on four processes, as NeMo Gym does, and draws
+// their spans while groups of spans are switched on and off:
 //
 //	go run ./examples/rollout
-//	go run ./examples/rollout --hold   and keeps the processes up, to switch them by hand
+//	go run ./examples/rollout --hold   keeps the processes up, to switch groups by hand
 //
-// A driver has an agent server do tasks. The agent asks a model server what to do, runs the
-// model's tool on a resources server, and has that server verify the answer. All of it is
-// real: separate processes, HTTP between them with otelhttp on both sides, OpenTelemetry's SDK
-// and its OTLP/HTTP exporter in each, and in the driver a receiver that draws the spans it is
-// sent. Each process has a gate of its own and an endpoint that says what is on and because
-// of whom. Through those endpoints the driver changes what is on while they all run: the spec
-// of every process, and the spans of one for a moment, which is a lease. With --hold, so can
-// the reader.
+// A driver gives tasks to an agent server. The agent asks a model server what to do, runs the
+// model's tool on a resources server, and has that server verify the answer. The processes call
+// each other over HTTP, with otelhttp on both sides, and export their spans with OpenTelemetry's
+// SDK over OTLP/HTTP to the driver. Each has its own gate, and an endpoint that shows which
+// groups are on and why, and through which the driver changes them.
 //
-// To learn how a program is instrumented, read gate.go, telemetry.go and endpoint.go, then
-// agent.go and resources.go, which have the two forms of a site. operator.go is the other side
-// of the endpoint. rolloutid.go keeps a rollout one trace where no span above is on. report.go
-// has the shape of what --json prints.
+// To see how a program is instrumented, read telemetry.go and serve.go, then gym.go, which has
+// the two forms of a site. driver.go changes the groups. rolloutid.go keeps a rollout one trace
+// where no span above is on. report.go documents the output of --json.
 package main
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"slices"
@@ -37,12 +32,12 @@ import (
 	"syscall"
 
 	"github.com/spf13/pflag"
+
+	"github.com/spangate/spangate"
 )
 
 func main() {
-	// Each change is logged with who made it and why, which the endpoint shows as well. Only
-	// warnings are worth a line beside the output.
-	slog.SetLogLoggerLevel(slog.LevelWarn)
+	slog.SetLogLoggerLevel(slog.LevelWarn) // the log of changes would hide the output
 	if len(os.Args) > 1 && os.Args[1] == serveCommand {
 		exit(serve(os.Args[2:]), 1)
 		return
@@ -62,7 +57,7 @@ func main() {
 	exit(err, 1)
 }
 
-// exit ends the program if there is an error, with one line about it.
+// exit prints err in one line and ends the program, unless err is nil.
 func exit(err error, code int) {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "rollout: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
@@ -70,114 +65,144 @@ func exit(err error, code int) {
 	}
 }
 
-// What is shown when the command line names no spec.
+// maxRollouts bounds the spans of a job, which are kept in memory.
+const maxRollouts = 500
+
+// options is the command line.
+type options struct {
+	specs            []string // nil runs the default jobs
+	rollouts         int
+	json, hold, bare bool
+	listen           string
+	otlp             string // the URL that spans are posted to; empty for the driver's own collector
+}
+
+const usage = `Runs rollouts on three server processes and draws their spans, while groups of spans are
+switched on and off.
+
+Usage: go run ./examples/rollout [flags]
+
+`
+
+// parseOptions returns [pflag.ErrHelp] after it has printed the help.
+func parseOptions(args []string) (*options, error) {
+	o := &options{}
+	flags := pflag.NewFlagSet("rollout", pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.StringArrayVar(&o.specs, "spec", nil, "run rollouts with this `spec` only, as in default,sandbox; may be empty, and repeated")
+	flags.IntVar(&o.rollouts, "rollouts", 3, "how many rollouts to run with each spec")
+	flags.BoolVar(&o.json, "json", false, "print the result as JSON")
+	flags.BoolVar(&o.hold, "hold", false, "keep the processes up afterwards, to change their spans by hand")
+	flags.BoolVar(&o.bare, "bare", false, "run one job without OpenTelemetry, to compare its cost")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` on which the spans are received")
+	flags.StringVar(&o.otlp, "otlp", "", "send the spans to the collector at this `URL` instead, as in http://localhost:4318")
+	flags.Usage = func() { fmt.Print(usage, flags.FlagUsages()) }
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case o.rollouts < 1 || o.rollouts > maxRollouts:
+		return nil, fmt.Errorf("--rollouts %d: must be from 1 to %d", o.rollouts, maxRollouts)
+	case o.json && o.hold:
+		return nil, errors.New("--json and --hold: choose one; --hold prints for people")
+	case o.bare && o.specs != nil:
+		return nil, errors.New("--bare and --spec: choose one; without OpenTelemetry there are no spans")
+	case flags.Changed("otlp") && flags.Changed("listen"):
+		return nil, errors.New("--otlp and --listen: choose one; spans are sent to your collector or received here")
+	}
+	for _, spec := range o.specs {
+		if _, err := spangate.Parse(spec); err != nil {
+			return nil, fmt.Errorf("--spec: %w", err)
+		}
+	}
+	if o.bare {
+		o.specs = []string{""}
+	}
+	if flags.Changed("otlp") { // it may be empty, which is an error
+		u, err := url.Parse(o.otlp)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return nil, fmt.Errorf("--otlp %q: must be an http or https URL, as in http://localhost:4318", o.otlp)
+		}
+		if u.Path == "" || u.Path == "/" {
+			u.Path = tracesPath // as with OTEL_EXPORTER_OTLP_ENDPOINT
+		}
+		o.otlp = u.String()
+	}
+	return o, nil
+}
+
+const innerOnly = "per_rollout,-server,-http_client"
+
+// The jobs that run without --spec.
 var (
-	shownSpecs = []string{"default", "per_rollout", "all", "per_rollout,-server,-http_client", ""}
-	liveSteps  = []step{
-		{spec: "default"}, {spec: "default"},
-		{spec: "all"}, {spec: "all"},
-		{spec: "per_rollout,-server,-http_client"}, {spec: "per_rollout,-server,-http_client"},
-		{spec: ""}, {spec: ""},
+	defaultSpecs = []string{"default", "per_rollout", "all", innerOnly, ""}
+	liveSteps    = []step{
+		{spec: "default"}, {spec: "default"}, {spec: "all"}, {spec: "all"},
+		{spec: innerOnly}, {spec: innerOnly}, {spec: ""}, {spec: ""},
 	}
-	leasedSteps = []step{
-		{spec: "default"},
-		{spec: "default", lease: true}, {spec: "default", lease: true},
-		{spec: "default"},
-	}
+	leasedSteps = []step{{spec: "default"}, {spec: "default", lease: true}, {spec: "default", lease: true}, {spec: "default"}}
 )
 
 // run is the program, from its first process to its last.
 func run(ctx context.Context, o *options, stdout io.Writer) (err error) {
-	var c *collector
-	url := o.otlp
-	if url == "" {
-		ignoreSettings()
-		if c, err = startCollector(o.listen); err != nil {
-			return fmt.Errorf("--listen: %w", err)
-		}
-		defer c.stop()
-		url = c.url
-	}
-	t, err := startTelemetry(ctx, "driver", url)
-	if err != nil {
-		return err
-	}
-	defer t.stop()
-	token := rand.Text()
-	e, err := startEndpoint(t, token, http.NotFoundHandler())
-	if err != nil {
-		return err
-	}
-	defer e.stop()
-	f, err := startFleet(ctx, url, token)
+	d, err := startDriver(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		// That a server died says more than that a request to it failed.
-		if died := f.stop(); died != nil {
+		// The death of a server explains more than the failure of a request to it.
+		if died := d.stop(); died != nil {
 			err = died
 		}
 	}()
-	self := &process{role: "driver", pid: os.Getpid(), url: e.url}
-	return show(f.ctx, o, newDriver(t, f, newOperator(token, self, f.agent, f.model, f.resources)), c, stdout)
-}
-
-// ignoreSettings forgets OTEL_… variables, of the servers too: they are meant for the reader's
-// collector, and some would change what is to be seen here.
-func ignoreSettings() {
-	for _, variable := range os.Environ() {
-		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "OTEL_") {
-			os.Unsetenv(name)
-		}
-	}
-}
-
-// show runs the jobs that the command line asks for and reports on them.
-func show(ctx context.Context, o *options, d *driver, c *collector, stdout io.Writer) error {
+	ctx = d.fleet.ctx
 	p := newPrinter(stdout, os.Environ())
 	if o.json {
 		p.Writer = io.Discard
-	} else {
-		p.intro(d, c)
 	}
+	p.intro(d)
+	report, err := d.report(ctx, o, p)
+	if err == nil && o.hold {
+		return d.hold(ctx, p)
+	}
+	if err == nil && o.json {
+		encoder := json.NewEncoder(stdout)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(report)
+	}
+	return err
+}
+
+// report runs the jobs that the command line selects, and prints each when it is done.
+func (d *driver) report(ctx context.Context, o *options, p *printer) (report Report, err error) {
 	specs := o.specs
 	if specs == nil {
-		specs = shownSpecs
+		specs = defaultSpecs
 	}
-	var report Report
 	for _, spec := range specs {
-		r, spans, err := d.run(ctx, c, slices.Repeat([]step{{spec: spec}}, o.rollouts))
+		r, spans, err := d.run(ctx, slices.Repeat([]step{{spec: spec}}, o.rollouts))
 		if err != nil {
-			return err
+			return report, err
 		}
 		p.run(r, spans)
 		report.Runs = append(report.Runs, r)
 	}
-	if o.specs == nil {
-		live, _, err := d.run(ctx, c, liveSteps)
-		if err != nil {
-			return err
-		}
-		p.steps("One job, while the spec changes", live)
-		leased, _, err := d.run(ctx, c, leasedSteps)
-		if err != nil {
-			return err
-		}
-		p.steps("The sandbox spans of one server for a moment, and back by themselves", leased)
-		report.Live, report.Leased = &live, &leased
-		if report.OffSite, err = measureOffSite(); err != nil {
-			return err
-		}
-		p.cost(report.OffSite)
+	if o.specs != nil {
+		return report, nil
 	}
-	if o.hold {
-		return d.hold(ctx, c, p)
+	live, _, err := d.run(ctx, liveSteps)
+	if err != nil {
+		return report, err
 	}
-	if !o.json {
-		return nil
+	p.steps("One job, while the spec changes", live)
+	leased, _, err := d.run(ctx, leasedSteps)
+	if err != nil {
+		return report, err
 	}
-	encoder := json.NewEncoder(stdout)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(report)
+	p.steps("One job, while a server has a lease", leased)
+	report.Live, report.Leased, report.OffSite = &live, &leased, measureOffSite()
+	p.cost(report.OffSite)
+	return report, nil
 }

@@ -11,9 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +25,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// asProgram in the environment makes the test binary the program, so that the tests need no
-// second build and the race detector watches every process.
+// asProgram is an environment variable that makes the test binary the program. So the tests need
+// no second build, and the race detector checks every process.
 const asProgram = "ROLLOUT_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -38,7 +40,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// program is the program with these arguments, as a process of its own.
+// program returns a command that runs the program with these arguments.
 func program(t *testing.T, args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -49,8 +51,8 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// ended runs the program to its end.
-func ended(t *testing.T, args ...string) (stdout, stderr string, code int) {
+// runProgram runs the program to its end.
+func runProgram(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	cmd := program(t, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -61,9 +63,9 @@ func ended(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// reported runs the program with --json.
-func reported(t *testing.T, args ...string) Report {
-	stdout, stderr, code := ended(t, append(args, "--json")...)
+// runJSON runs the program with --json.
+func runJSON(t *testing.T, args ...string) Report {
+	stdout, stderr, code := runProgram(t, append(args, "--json")...)
 	require.Zero(t, code, stderr)
 	require.Empty(t, stderr)
 	var report Report
@@ -74,17 +76,17 @@ func reported(t *testing.T, args ...string) Report {
 	return report
 }
 
-// In a rollout the agent asks the model twice, runs its tool once and has the answer verified:
-// with the driver's own, that is five calls.
-var ofOneRollout = map[string]int{
+// spansPerRollout has the spans of a rollout by group. The agent calls the model twice, the tool
+// once and verify once, and the driver calls the agent: five calls.
+var spansPerRollout = map[string]int{
 	"rollout": 1, "http_client": 5, "server": 5, "agent": 1, "model_call": 2, "sandbox": 1, "verify": 1,
 }
 
-func TestEachSpecYieldsTheSpansOfItsGroupsAndOneTraceARollout(t *testing.T) {
+func TestEachSpecGivesTheSpansOfItsGroupsAndOneTracePerRollout(t *testing.T) {
 	const rollouts = 4
 	specs := []struct {
 		spec   string
-		groups []string // that have sites here, job left out
+		groups []string // with sites in this program, without job
 		job    bool
 	}{
 		{"default", []string{"server", "http_client", "rollout"}, true},
@@ -97,7 +99,7 @@ func TestEachSpecYieldsTheSpansOfItsGroupsAndOneTraceARollout(t *testing.T) {
 	for _, s := range specs {
 		args = append(args, "--spec", s.spec)
 	}
-	report := reported(t, args...)
+	report := runJSON(t, args...)
 	assert.Nil(t, report.Live)
 	assert.Nil(t, report.OffSite)
 	require.Len(t, report.Runs, len(specs))
@@ -107,8 +109,8 @@ func TestEachSpecYieldsTheSpansOfItsGroupsAndOneTraceARollout(t *testing.T) {
 			byGroup := make(map[string]int)
 			perRollout := 0
 			for _, group := range s.groups {
-				byGroup[group] = rollouts * ofOneRollout[group]
-				perRollout += ofOneRollout[group]
+				byGroup[group] = rollouts * spansPerRollout[group]
+				perRollout += spansPerRollout[group]
 			}
 			traces, spans := rollouts, rollouts*perRollout
 			if s.job {
@@ -135,7 +137,7 @@ func TestEachSpecYieldsTheSpansOfItsGroupsAndOneTraceARollout(t *testing.T) {
 				assert.Equal(t, RolloutSpans{Spans: perRollout, Traces: min(perRollout, 1)}, rollout)
 				assert.Len(t, run.Rollouts[i].ID, 32)
 			}
-			// The third task is beyond the model; whatever is on, that shows in the reward.
+			// The model cannot do the third task, whatever is on.
 			assert.Equal(t, []float64{1, 1, 0, 1}, []float64{
 				run.Rollouts[0].Reward, run.Rollouts[1].Reward, run.Rollouts[2].Reward, run.Rollouts[3].Reward,
 			})
@@ -150,9 +152,9 @@ func sum(counts map[string]int) (n int) {
 	return n
 }
 
-func TestSpecAndLeaseChangeInTheMiddleOfAJob(t *testing.T) {
+func TestSpecAndLeaseChangeDuringAJob(t *testing.T) {
 	t.Parallel()
-	report := reported(t, "--rollouts=1")
+	report := runJSON(t, "--rollouts=1")
 	require.NotNil(t, report.Live)
 	var spans []int
 	for i, rollout := range report.Live.Received.Rollouts {
@@ -179,35 +181,36 @@ func TestSpecAndLeaseChangeInTheMiddleOfAJob(t *testing.T) {
 	assert.Positive(t, report.OffSite.OffSite)
 }
 
-func TestSpansGoToTheReadersCollectorAndAreNotCountedHere(t *testing.T) {
+func TestSpansGoToAnotherCollectorAndAreNotCounted(t *testing.T) {
 	c, err := startCollector("127.0.0.1:0")
 	require.NoError(t, err)
-	defer c.stop()
+	defer c.Close()
 	base := strings.TrimSuffix(c.url, tracesPath)
 	for _, url := range []string{base, base + "/", c.url} {
-		report := reported(t, "--spec=default", "--rollouts=3", "--otlp", url)
+		report := runJSON(t, "--spec=default", "--rollouts=3", "--otlp", url)
 		require.Len(t, report.Runs, 1)
 		assert.Len(t, report.Runs[0].Rollouts, 3)
 		assert.Nil(t, report.Runs[0].Received)
-		assert.Len(t, c.take(), 34)
+		spans, _ := c.take()
+		assert.Len(t, spans, 34)
 	}
-	stdout, _, code := ended(t, "--spec=default", "--otlp", base)
+	stdout, _, code := runProgram(t, "--spec=default", "--otlp", base)
 	assert.Zero(t, code)
 	assert.Contains(t, stdout, "Their spans go to "+c.url)
 	assert.Contains(t, stdout, "\n3 rollouts\n")
 	assert.NotContains(t, stdout, "`--", "a tree")
 }
 
-func TestSettingsForAnotherCollectorChangeNothing(t *testing.T) {
+func TestOTELVariablesAreIgnoredWithTheOwnCollector(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 	t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
 	t.Setenv("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "0")
-	report := reported(t, "--spec=default", "--rollouts=1")
+	report := runJSON(t, "--spec=default", "--rollouts=1")
 	assert.Equal(t, 12, report.Runs[0].Received.Spans)
 	assert.Equal(t, 11, report.Runs[0].Received.Rollouts[0].Spans)
 }
 
-func TestWhatCanNotBeDoneEndsWithOneClearLine(t *testing.T) {
+func TestErrorIsOneLineThatNamesItsCause(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
@@ -218,7 +221,7 @@ func TestWhatCanNotBeDoneEndsWithOneClearLine(t *testing.T) {
 		name string
 		args []string
 		code int
-		says []string
+		text []string
 	}{
 		{"port in use", []string{"--listen", taken.Addr().String()}, 1, []string{"--listen", taken.Addr().String(), "in use"}},
 		{"no collector there", []string{"--spec=all", "--otlp", "http://" + closed.Addr().String()}, 1, []string{"did not reach", closed.Addr().String(), "refused"}},
@@ -235,28 +238,84 @@ func TestWhatCanNotBeDoneEndsWithOneClearLine(t *testing.T) {
 		{"rollouts not a number", []string{"--rollouts", "many"}, 2, []string{"many"}},
 		{"argument", []string{"all"}, 2, []string{`"all"`}},
 		{"URL without scheme", []string{"--otlp", "localhost:4318"}, 2, []string{"--otlp", "http"}},
-		{"for programs and for people", []string{"--json", "--hold"}, 2, []string{"--json and --hold"}},
+		{"JSON and hold", []string{"--json", "--hold"}, 2, []string{"--json and --hold"}},
+		{"bare with a spec", []string{"--bare", "--spec", "all"}, 2, []string{"--bare and --spec"}},
 		{"empty URL", []string{"--otlp", ""}, 2, []string{"--otlp"}},
-		{"two places for the spans", []string{"--otlp", "http://localhost:4318", "--listen", "127.0.0.1:0"}, 2, []string{"--otlp and --listen"}},
+		{"two collectors", []string{"--otlp", "http://localhost:4318", "--listen", "127.0.0.1:0"}, 2, []string{"--otlp and --listen"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, stderr, code := ended(t, test.args...)
+			_, stderr, code := runProgram(t, test.args...)
 			assert.Equal(t, test.code, code)
 			assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 			assert.Less(t, len(stderr), 2048)
 			assert.True(t, strings.HasPrefix(stderr, "rollout: "), stderr)
-			for _, text := range test.says {
+			for _, text := range test.text {
 				assert.Contains(t, stderr, text)
 			}
 		})
 	}
 }
 
+// Programs read these keys: they are only ever added to.
+func TestJSONKeys(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := runProgram(t, "--json", "--rollouts=1")
+	require.Zero(t, code, stderr)
+	var report any
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+	keys := make(map[string]bool)
+	var walk func(path string, value any)
+	walk = func(path string, value any) {
+		switch value := value.(type) {
+		case []any:
+			for _, element := range value {
+				walk(path+"[]", element)
+			}
+		case map[string]any:
+			for key, element := range value {
+				if strings.Contains(path, ".by_") {
+					key = "*" // a group, name or process
+				}
+				walk(path+"."+key, element)
+			}
+		default:
+			keys[fmt.Sprintf("%s %T", path, value)] = true
+		}
+	}
+	walk("", report)
+	var expected []string
+	for _, run := range []string{".runs[]", ".live", ".leased"} {
+		for _, key := range []string{
+			"spec string", "groups[] string",
+			"rollouts[].id string", "rollouts[].spec string", "rollouts[].prompt string", "rollouts[].answer string", "rollouts[].reward float64",
+			"received.spans float64", "received.bytes float64", "received.traces float64", "received.roots float64", "received.orphans float64",
+			"received.by_group.* float64", "received.by_name.* float64", "received.by_process.* float64",
+			"received.rollouts[].spans float64", "received.rollouts[].traces float64", "received.one_trace_each bool",
+		} {
+			expected = append(expected, run+"."+key)
+		}
+	}
+	expected = append(expected, ".leased.rollouts[].leased string",
+		".off_site.bare_loop_ns float64", ".off_site.off_site_ns float64", ".off_site.ratio float64")
+	assert.ElementsMatch(t, expected, slices.Collect(maps.Keys(keys)))
+}
+
+func TestBareRunHasNoSpans(t *testing.T) {
+	report := runJSON(t, "--bare", "--rollouts=3")
+	require.Len(t, report.Runs, 1)
+	assert.Zero(t, report.Runs[0].Received.Spans)
+	assert.Equal(t, "42", report.Runs[0].Rollouts[0].Answer)
+	stdout, _, code := runProgram(t, "--bare")
+	assert.Zero(t, code)
+	assert.Contains(t, stdout, "Nothing is instrumented")
+	assert.Contains(t, stdout, "3 rollouts, 0 spans")
+}
+
 func TestHelpNamesEveryFlag(t *testing.T) {
-	stdout, stderr, code := ended(t, "--help")
+	stdout, stderr, code := runProgram(t, "--help")
 	assert.Zero(t, code)
 	assert.Empty(t, stderr)
-	for _, flag := range []string{"--spec", "--rollouts", "--json", "--hold", "--listen", "--otlp"} {
+	for _, flag := range []string{"--spec", "--rollouts", "--json", "--hold", "--bare", "--listen", "--otlp"} {
 		assert.Contains(t, stdout, flag)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -19,29 +20,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// running is the program while it runs.
+// running is a program that runs.
 type running struct {
 	cmd     *exec.Cmd
 	stderr  bytes.Buffer
 	servers map[string]int    // process IDs by role
-	spans   map[string]string // URLs by role, the driver's too
+	spans   map[string]string // URLs by role, of the driver too
 	stdout  *bufio.Reader
 }
 
 // startLong starts a long job.
 func startLong(t *testing.T) *running { return start(t, "--spec=all", "--rollouts=500") }
 
-// start starts the program and waits until it has said which processes there are.
+// start starts the program and reads the lines that name its processes.
 func start(t *testing.T, args ...string) *running {
 	r := &running{cmd: program(t, args...), servers: make(map[string]int), spans: make(map[string]string)}
 	r.cmd.Stderr = &r.stderr
 	stdout, err := r.cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, r.cmd.Start())
-	lines := bufio.NewReader(stdout)
-	r.stdout = lines
+	r.stdout = bufio.NewReader(stdout)
 	for len(r.servers) < 4 {
-		line, err := lines.ReadString('\n')
+		line, err := r.stdout.ReadString('\n')
 		require.NoError(t, err)
 		var role, url string
 		var pid int
@@ -55,17 +55,17 @@ func start(t *testing.T, args ...string) *running {
 	return r
 }
 
-// wait waits for the driver to end. All that it started has to end with it.
+// wait waits until the driver and all of its servers have ended.
 func (r *running) wait(t *testing.T) {
 	io.Copy(io.Discard, r.stdout)
 	r.cmd.Wait()
 	for role, pid := range r.servers {
-		assert.Eventually(t, func() bool { return gone(pid) }, 5*time.Second, 10*time.Millisecond, "the %s server is left", role)
+		assert.Eventually(t, func() bool { return gone(pid) }, 5*time.Second, 10*time.Millisecond, "the %s server still runs", role)
 	}
 }
 
-// gone reports whether a process has ended. One whose parent was killed may stay a zombie
-// where nobody collects it.
+// gone reports whether a process has ended. One whose parent was killed may stay a zombie if
+// the system has no reaper.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) == syscall.ESRCH {
 		return true
@@ -87,8 +87,8 @@ func TestInterruptEndsEveryProcess(t *testing.T) {
 	}
 }
 
-// A terminal sends Ctrl-C to the servers as well.
-func TestInterruptOfTheWholeProcessGroupIsNoDeathOfAServer(t *testing.T) {
+// A terminal sends Ctrl-C to the servers too.
+func TestInterruptOfTheProcessGroupIsNotTheDeathOfAServer(t *testing.T) {
 	r := startLong(t)
 	for _, pid := range r.servers {
 		require.NoError(t, syscall.Kill(pid, syscall.SIGINT))
@@ -98,13 +98,13 @@ func TestInterruptOfTheWholeProcessGroupIsNoDeathOfAServer(t *testing.T) {
 	assert.Equal(t, "rollout: interrupted\n", r.stderr.String())
 }
 
-func TestServersEndWithADriverThatIsKilled(t *testing.T) {
+func TestServersEndWhenTheDriverIsKilled(t *testing.T) {
 	r := startLong(t)
 	require.NoError(t, r.cmd.Process.Kill())
 	r.wait(t)
 }
 
-func TestServerThatDiesEndsTheRun(t *testing.T) {
+func TestDeathOfAServerEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for _, role := range []string{"agent", "model", "resources"} {
 		t.Run(role, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestServerThatDiesEndsTheRun(t *testing.T) {
 	}
 }
 
-// A server that hangs does not make the program hang: it is killed in the end.
+// A server that does not exit is killed, so the program does not hang.
 func TestServerThatHangsIsKilled(t *testing.T) {
 	t.Parallel()
 	r := startLong(t)
@@ -125,4 +125,58 @@ func TestServerThatHangsIsKilled(t *testing.T) {
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGINT))
 	r.wait(t)
 	assert.Equal(t, "rollout: interrupted\n", r.stderr.String())
+}
+
+// until reads lines until one begins with prefix, and returns it.
+func (r *running) until(t *testing.T, prefix string) string {
+	for {
+		line, err := r.stdout.ReadString('\n')
+		require.NoError(t, err, "before a line that begins with %q", prefix)
+		if line = strings.TrimLeft(line, " "); strings.HasPrefix(line, prefix) {
+			return line
+		}
+	}
+}
+
+func TestHoldPrintsTheTokenForChangesAndEndsWithCtrlC(t *testing.T) {
+	t.Parallel()
+	r := start(t, "--hold", "--spec=rollout", "--rollouts=1")
+	assert.Equal(t, "export SPANGATE_URL="+r.spans["resources"]+"\n", r.until(t, "export SPANGATE_URL"))
+	token := strings.TrimSpace(strings.TrimPrefix(r.until(t, "export "+tokenVariable), "export "+tokenVariable+"="))
+	r.until(t, "1 rollout, 1 span\n")
+
+	resources, err := newProcess("resources", 0, strings.TrimSuffix(r.spans["resources"], spansPath), token)
+	require.NoError(t, err)
+	lease, err := resources.lease(t, "all", time.Minute)
+	require.NoError(t, err)
+	r.until(t, "1 rollout, 5 spans\n") // server, twice; sandbox; verify
+	_, err = resources.spans.Release(t.Context(), lease.ID)
+	require.NoError(t, err)
+	r.until(t, "1 rollout, 1 span\n")
+
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGINT))
+	r.wait(t)
+	assert.Zero(t, r.cmd.ProcessState.ExitCode(), "Ctrl-C is the regular end")
+	assert.Empty(t, r.stderr.String())
+}
+
+func TestDeathOfAServerEndsTheHold(t *testing.T) {
+	t.Parallel()
+	r := start(t, "--hold", "--spec=", "--rollouts=1")
+	r.until(t, "1 rollout, 0 spans\n")
+	require.NoError(t, syscall.Kill(r.servers["model"], syscall.SIGKILL))
+	r.wait(t)
+	assert.Equal(t, 1, r.cmd.ProcessState.ExitCode())
+	assert.Contains(t, r.stderr.String(), "the model server")
+}
+
+func TestHoldWithAnotherCollectorDrawsNothing(t *testing.T) {
+	c, err := startCollector("127.0.0.1:0")
+	require.NoError(t, err)
+	defer c.Close()
+	r := start(t, "--hold", "--spec=rollout", "--rollouts=1", "--otlp", c.url)
+	r.until(t, "Every second a rollout runs; its spans go to your collector.")
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGINT))
+	r.wait(t)
+	assert.Zero(t, r.cmd.ProcessState.ExitCode())
 }

@@ -3,101 +3,91 @@
 package main
 
 import (
+	"math"
 	"slices"
+	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/spangate/spangate"
 )
 
-// Report is what --json prints. Its fields are only ever added to.
+// Report is what --json prints. Fields are only ever added.
 type Report struct {
-	// Runs has a job for each spec, in the order in which they ran.
-	Runs []Run `json:"runs"`
-	// Live is the job in the middle of which the spec changed. It is missing with --spec.
-	Live *Run `json:"live,omitempty"`
-	// Leased is the job in the middle of which the resources server had a lease. It is missing
-	// with --spec.
-	Leased *Run `json:"leased,omitempty"`
-	// OffSite is what a site that is off costs. It is missing with --spec.
+	Runs []Run `json:"runs"` // a job for each spec, in the order of the command line
+	// Live, Leased and OffSite are missing with --spec and --bare.
+	Live    *Run  `json:"live,omitempty"`   // the job during which the spec changes
+	Leased  *Run  `json:"leased,omitempty"` // the job during which the resources server has a lease
 	OffSite *Cost `json:"off_site,omitempty"`
 }
 
 // Run is one job.
 type Run struct {
-	// Spec is the spec when the job began, as given, and Groups what it selects.
-	Spec     string    `json:"spec"`
-	Groups   []string  `json:"groups"`
+	Spec     string    `json:"spec"`   // when the job began, as given
+	Groups   []string  `json:"groups"` // that Spec selects
 	Rollouts []Rollout `json:"rollouts"`
-	// Received is missing with --otlp: the spans are then in the reader's own collector.
+	// Received is missing with --otlp, since the spans are in the reader's own collector.
 	Received *Received `json:"received,omitempty"`
 }
 
-// Rollout is one rollout and what came of it.
+// Rollout is one rollout and its result.
 type Rollout struct {
 	ID     string  `json:"id"`
 	Spec   string  `json:"spec"`             // when it began
-	Leased string  `json:"leased,omitempty"` // the spec that the resources server had leased besides
+	Leased string  `json:"leased,omitempty"` // the spec of the resources server's lease
 	Prompt string  `json:"prompt"`
 	Answer string  `json:"answer"`
 	Reward float64 `json:"reward"`
 }
 
-// Received is the spans of one job, counted.
+// Received counts the spans of one job.
 type Received struct {
-	Spans  int `json:"spans"`
-	Bytes  int `json:"bytes"` // of the exports, as OTLP in protobuf and uncompressed
-	Traces int `json:"traces"`
-	// Roots have no parent; there can be several in a trace. Orphans have one that is not
-	// among the spans, which means a broken trace.
-	Roots     int            `json:"roots"`
-	Orphans   int            `json:"orphans"`
-	ByGroup   map[string]int `json:"by_group"`
-	ByName    map[string]int `json:"by_name"`
-	ByProcess map[string]int `json:"by_process"`
-	// Rollouts are in the order of Run.Rollouts.
-	Rollouts []RolloutSpans `json:"rollouts"`
-	// OneTraceEach is whether no rollout has spans in more than one trace.
-	OneTraceEach bool `json:"one_trace_each"`
+	Spans        int            `json:"spans"`
+	Bytes        int            `json:"bytes"` // of the exports, as OTLP in protobuf and uncompressed
+	Traces       int            `json:"traces"`
+	Roots        int            `json:"roots"`   // spans without a parent; a trace can have several
+	Orphans      int            `json:"orphans"` // spans whose parent was not received: a broken trace
+	ByGroup      map[string]int `json:"by_group"`
+	ByName       map[string]int `json:"by_name"`
+	ByProcess    map[string]int `json:"by_process"`
+	Rollouts     []RolloutSpans `json:"rollouts"`       // in the order of Run.Rollouts
+	OneTraceEach bool           `json:"one_trace_each"` // no rollout has spans in two traces
 }
 
-// RolloutSpans is the spans of one rollout, counted. Without any there is no trace either.
+// RolloutSpans counts the spans of one rollout.
 type RolloutSpans struct {
 	Spans  int `json:"spans"`
 	Traces int `json:"traces"`
 }
 
-// newRun returns the run of these rollouts, whose specs have been set.
+// newRun returns the run of these rollouts, of which there is at least one.
 func newRun(rollouts []Rollout) Run {
-	r := Run{Spec: rollouts[0].Spec, Groups: []string{}, Rollouts: rollouts}
-	mask := spangate.MustParse(r.Spec)
-	for group := range spangate.Gym.Groups() {
-		if mask.HasAny(group.Bit) {
-			r.Groups = append(r.Groups, group.Name)
-		}
-	}
-	return r
+	spec := rollouts[0].Spec
+	return Run{Spec: spec, Groups: spangate.Gym.Names(spangate.MustParse(spec)), Rollouts: rollouts}
 }
 
 // count counts the spans of a job with these rollouts.
 func count(spans []Span, rollouts []Rollout) *Received {
-	f := newForest(spans)
 	r := &Received{
 		Spans:     len(spans),
-		Roots:     len(f.roots),
-		Orphans:   len(f.orphans),
 		ByGroup:   make(map[string]int),
 		ByName:    make(map[string]int),
 		ByProcess: make(map[string]int),
 		Rollouts:  make([]RolloutSpans, len(rollouts)),
 	}
+	present := present(spans)
 	traces := make(map[pcommon.TraceID]bool)
-	ofRollout := make(map[string]map[pcommon.TraceID]int)
+	ofRollout := make(map[string]map[pcommon.TraceID]int) // how many spans in which trace
 	for _, s := range spans {
 		r.ByGroup[s.Group]++
 		r.ByName[s.Name]++
 		r.ByProcess[s.Process]++
 		traces[s.ID.Trace] = true
+		if s.root() {
+			r.Roots++
+		} else if !present[s.Parent] {
+			r.Orphans++
+		}
 		if ofRollout[s.Rollout] == nil {
 			ofRollout[s.Rollout] = make(map[pcommon.TraceID]int)
 		}
@@ -112,4 +102,40 @@ func count(spans []Span, rollouts []Rollout) *Received {
 	}
 	r.OneTraceEach = !slices.ContainsFunc(r.Rollouts, func(s RolloutSpans) bool { return s.Traces > 1 })
 	return r
+}
+
+// Cost is what a site that is off costs, in nanoseconds a turn of a loop.
+type Cost struct {
+	BareLoop float64 `json:"bare_loop_ns"`
+	OffSite  float64 `json:"off_site_ns"` // the same loop with the site in it
+	Ratio    float64 `json:"ratio"`
+}
+
+// offGate is a variable of the package, so that the compiler cannot know its mask.
+var offGate spangate.Gate
+
+// measureOffSite times an empty loop, and one with a site that is off. The best of several
+// rounds counts, as other load on the machine can only make a loop slower.
+func measureOffSite() *Cost {
+	const turns = 1e7
+	bare, site := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+	spans := 0
+	for range 20 {
+		start := time.Now()
+		for range int(turns) {
+		}
+		bare = min(bare, time.Since(start))
+		start = time.Now()
+		for range int(turns) {
+			if offGate.On(spangate.BitSandbox) {
+				spans++
+			}
+		}
+		site = min(site, time.Since(start))
+	}
+	return &Cost{
+		BareLoop: float64(bare) / turns,
+		OffSite:  float64(site) / turns,
+		Ratio:    float64(site) / float64(bare),
+	}
 }

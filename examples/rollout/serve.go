@@ -3,40 +3,48 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
+	"sync"
+	"time"
 
-	"github.com/spf13/pflag"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+
+	"github.com/spangate/spangate/control"
 )
 
-// serveCommand is the first argument of a process that the driver starts. The second is the
-// role: agent, model or resources.
-const serveCommand = "serve"
+const (
+	// serveCommand is the first argument of a process that the driver starts.
+	serveCommand = "serve"
+	// tokenVariable has the token for changes. The spangate command reads it too.
+	tokenVariable = "SPANGATE_TOKEN"
+	// spansPath is where a process shows which of its groups are on, and takes changes.
+	spansPath = "/spans/"
+	// callTimeout bounds each request of one process to another. The longest, a whole rollout,
+	// takes a few milliseconds.
+	callTimeout = 10 * time.Second
+	// maxBody is the length of the longest body that is read.
+	maxBody = 1 << 20
+)
 
-// tokenVariable has the token that a server's endpoint asks for. The spangate command looks
-// there as well.
-const tokenVariable = "SPANGATE_TOKEN"
-
-// serve is one server process, from start to exit. It prints its URL on stdout and runs until
-// its stdin is closed: by the driver, or by the system when the driver is gone, whatever way
-// it went.
+// serve is the main function of a server process. It prints its URL on stdout, and returns when
+// its stdin is closed: by the driver, or by the system when the driver has died.
 func serve(args []string) error {
-	signal.Ignore(os.Interrupt) // a terminal sends Ctrl-C to every process; the driver decides
+	signal.Ignore(os.Interrupt) // a terminal sends Ctrl-C to the servers too; the driver stops them
 
-	flags := pflag.NewFlagSet(serveCommand, pflag.ContinueOnError)
-	collector := flags.String("collector", "", "")
-	model := flags.String("model", "", "")
-	resources := flags.String("resources", "", "")
-	if err := flags.Parse(args); err != nil {
-		return err
+	if len(args) != 4 {
+		return fmt.Errorf("%s is for the driver: it takes a role and the URLs of the collector, the model and the resources", serveCommand)
 	}
-	role := flags.Arg(0)
-
-	t, err := startTelemetry(context.Background(), role, *collector)
+	role, collector, model, resources := args[0], args[1], args[2], args[3]
+	t, err := startTelemetry(context.Background(), role, collector)
 	if err != nil {
 		return err
 	}
@@ -45,7 +53,7 @@ func serve(args []string) error {
 	var work http.Handler
 	switch role {
 	case "agent":
-		work = newAgent(t, *model, *resources)
+		work = newAgent(t, model, resources)
 	case "model":
 		work = newModel(t)
 	case "resources":
@@ -53,13 +61,110 @@ func serve(args []string) error {
 	default:
 		return fmt.Errorf("no role %q", role)
 	}
-
-	e, err := startEndpoint(t, os.Getenv(tokenVariable), work)
+	s, err := startServer(t, os.Getenv(tokenVariable), work)
 	if err != nil {
 		return err
 	}
-	fmt.Println(e.url)
-
+	fmt.Println(s.url)
 	io.Copy(io.Discard, os.Stdin)
-	return e.stop()
+	return s.Close()
+}
+
+// server serves the work of a process, which is traced, and beside it what is not.
+type server struct {
+	*telemetry
+	http.Server
+	url     string
+	working sync.RWMutex // read-locked by each request for work
+}
+
+func startServer(t *telemetry, token string, work http.Handler) (*server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	if !t.bare() {
+		// otelhttp does not know the gate: it finds the gated provider as the global one.
+		work = otelhttp.NewHandler(work, "", otelhttp.WithSpanNameFormatter(spanName))
+	}
+	s := &server{telemetry: t, url: "http://" + listener.Addr().String()}
+	mux := http.NewServeMux()
+	mux.Handle(spansPath, http.StripPrefix(strings.TrimSuffix(spansPath, "/"),
+		control.Handler(t.control, control.Authorize(control.BearerToken(token)))))
+	handle(mux, "POST /flush", s.flushAll)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.working.RLock()
+		defer s.working.RUnlock()
+		work.ServeHTTP(w, r)
+	})
+	s.Handler, s.ReadHeaderTimeout = mux, callTimeout
+	go s.Serve(listener)
+	return s, nil
+}
+
+// flushAll returns when every span of the requests so far has reached the collector. It waits
+// for requests that are being handled, as a caller can have the response before the server's
+// span has ended.
+func (s *server) flushAll(ctx context.Context, _ struct{}) (struct{}, error) {
+	s.working.Lock()
+	defer s.working.Unlock()
+	return struct{}{}, s.flush(ctx)
+}
+
+// spanName names the spans of otelhttp, on both sides of a call.
+func spanName(_ string, r *http.Request) string { return r.Method + " " + r.URL.Path }
+
+// newClient returns a client whose calls are spans of the group http_client.
+func (t *telemetry) newClient() *http.Client {
+	client := &http.Client{Timeout: callTimeout}
+	if !t.bare() {
+		client.Transport = otelhttp.NewTransport(http.DefaultTransport, otelhttp.WithSpanNameFormatter(spanName))
+	}
+	return client
+}
+
+// handle makes fn answer the requests that match pattern.
+func handle[Request, Response any](mux *http.ServeMux, pattern string, fn func(context.Context, Request) (Response, error)) {
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		var request Request
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&request); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		response, err := fn(r.Context(), request)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(response) // an error means that the caller has gone
+	})
+}
+
+// call posts request to url and returns the response. The client's span has ended by then.
+func call[Response any](ctx context.Context, client *http.Client, url string, request any) (response Response, err error) {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return response, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return response, err
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return response, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxBody))
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", answer.Status, strings.TrimSpace(string(text)))
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &response)
+	}
+	if err != nil {
+		err = fmt.Errorf("POST %s: %w", url, err)
+	}
+	return response, err
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -13,65 +14,84 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
 	"github.com/spangate/spangate/otelgate"
+	"github.com/spangate/spangate/registry"
 )
 
 // scope is the instrumentation scope of this program's own spans.
 const scope = "github.com/spangate/spangate/examples/rollout"
 
-// telemetry is what each process has of its own: a gate, what sets it, and the SDK behind it.
+// telemetry is what each process needs to trace, and to turn its spans on and off.
 type telemetry struct {
 	gate      *spangate.Gate
-	control   *control.Controller
 	provider  *otelgate.TracerProvider
-	collector string     // the URL that spans are sent to
-	failed    chan error // the first export that failed since the last flush
+	control   *control.Controller
+	collector string                // the URL that spans are sent to; empty with --bare
+	failed    atomic.Pointer[error] // of the last export that failed since the last flush
 }
 
-// startTelemetry installs a provider that sends the process's spans to the collector's URL.
-func startTelemetry(ctx context.Context, process, collector string) (*telemetry, error) {
-	gate, control, err := newGate()
+// startTelemetry sets up the gate of a process, the provider behind it, and the controller that
+// sets it. At first the groups are on that the environment selects, or none.
+func startTelemetry(ctx context.Context, role, collector string) (*telemetry, error) {
+	t := &telemetry{gate: new(spangate.Gate), collector: collector}
+	if err := t.startProvider(ctx, role); err != nil {
+		return nil, err
+	}
+	// A program with several instrumented libraries registers the catalog and gate of each.
+	groups := registry.New()
+	if err := groups.Register(spangate.Gym, t.gate); err != nil {
+		return nil, err
+	}
+	baseline, err := control.FromEnv()
 	if err != nil {
 		return nil, err
 	}
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(collector))
+	t.control, err = control.New(groups, control.Start(baseline), control.Roots(t.provider.Roots))
+	return t, err
+}
+
+// startProvider puts OpenTelemetry's SDK behind the gate and makes it the global provider, where
+// otelhttp finds it.
+func (t *telemetry) startProvider(ctx context.Context, role string) (err error) {
+	rules := otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient)
+	if t.bare() {
+		t.provider, err = otelgate.NewTracerProvider(noop.NewTracerProvider(), t.gate, rules)
+		return err
+	}
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(t.collector))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	sdk := sdktrace.NewTracerProvider(
-		sdktrace.WithResource(resource.NewSchemaless(semconv.ServiceName(process))),
+		sdktrace.WithResource(resource.NewSchemaless(semconv.ServiceName(role))),
 		sdktrace.WithIDGenerator(rolloutTraces{}),
 		sdktrace.WithSpanProcessor(rolloutAttribute()),
-		// Spans are counted at the end, so none may be dropped when the queue is full.
+		// The driver counts the spans, so a full queue must block and not drop.
 		sdktrace.WithBatcher(exporter, sdktrace.WithBlocking(), sdktrace.WithExportTimeout(callTimeout/2)),
 	)
-	provider, err := otelgate.NewTracerProvider(sdk, gate, otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient))
-	if err != nil {
-		return nil, err
+	if t.provider, err = otelgate.NewTracerProvider(sdk, t.gate, rules); err != nil {
+		return err
 	}
-	t := &telemetry{gate: gate, control: control, provider: provider, collector: collector, failed: make(chan error, 1)}
-	otel.SetTracerProvider(provider)
+	otel.SetTracerProvider(t.provider)
 	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		select {
-		case t.failed <- err:
-		default:
-		}
-	}))
-	return t, nil
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { t.failed.Store(&err) }))
+	return nil
 }
 
-// flush sends the spans that have ended, and reports what could not be sent.
+// bare reports whether the process runs without instrumentation.
+func (t *telemetry) bare() bool { return t.collector == "" }
+
+// flush exports the spans that have ended, and returns an error if a span did not arrive.
 func (t *telemetry) flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout/2)
 	defer cancel()
 	err := t.provider.ForceFlush(ctx)
-	select {
-	case err = <-t.failed: // says more than that time ran out
-	default:
+	if failed := t.failed.Swap(nil); failed != nil {
+		err = *failed // the cause of a timeout
 	}
 	if err != nil {
 		return fmt.Errorf("spans did not reach %s: %w", t.collector, err)
@@ -79,7 +99,7 @@ func (t *telemetry) flush(ctx context.Context) error {
 	return nil
 }
 
-// stop gives up the exporter. What matters has been flushed before, so it need not take long.
+// stop ends the controller and the exporter. It is short, as flush has sent what matters.
 func (t *telemetry) stop() {
 	t.control.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

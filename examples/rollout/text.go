@@ -3,50 +3,55 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/spangate/spangate"
 )
 
-// printer shows the result to a reader: with colours and lines on a terminal, in plain ASCII
-// elsewhere.
+// printer prints for people: with colours and box characters on a terminal, in ASCII elsewhere.
 type printer struct {
 	io.Writer
-	branches branches
-	bar      string
+	branch, last, beside string // of trees
+	bar                  string
 }
 
-// newPrinter honours NO_COLOR and its like: what w can't or should not show is left out.
+// newPrinter honours NO_COLOR and other variables of the environment.
 func newPrinter(w io.Writer, environment []string) *printer {
 	out := colorprofile.NewWriter(w, environment)
 	if out.Profile == colorprofile.NoTTY {
-		return &printer{Writer: out, branches: asciiBranches, bar: "#"}
+		return &printer{out, "|-- ", "`-- ", "|   ", "#"}
 	}
-	return &printer{Writer: out, branches: boxBranches, bar: "▪"}
+	return &printer{out, "├── ", "└── ", "│   ", "▪"}
 }
 
-// intro says what is about to be seen. Without a collector, the spans go elsewhere.
-func (p *printer) intro(d *driver, c *collector) {
+// intro names the processes.
+func (p *printer) intro(d *driver) {
 	fmt.Fprintln(p, bold.Render("Rollouts on four processes, their spans switched by group while they run"))
-	for _, process := range d.operator.processes {
-		fmt.Fprintf(p, "%-9s  process %-7d  %s\n", process.role, process.pid, process.spans())
+	for _, process := range d.processes {
+		fmt.Fprintf(p, "%-9s  process %-7d  %s\n", process.role, process.pid, process.spans.URL())
 	}
-	fmt.Fprintln(p, "None restarts. Each shows what is on, and why, at its URL; --hold keeps them up.")
-	if c == nil {
-		fmt.Fprintf(p, "Their spans go to %s; none are drawn here.\n", d.collector)
-	} else {
-		fmt.Fprintln(p, "Of each job, the first rollout is drawn.")
+	fmt.Fprintln(p, "No process restarts. Each URL shows which groups are on and why; --hold keeps them up.")
+	switch {
+	case d.bare():
+		fmt.Fprintln(p, "Nothing is instrumented, so there are no spans.")
+	case d.received == nil:
+		fmt.Fprintf(p, "Their spans go to %s; none are drawn here.\n", d.telemetry.collector)
+	default:
+		fmt.Fprintln(p, "The first rollout of each job is drawn.")
 	}
 }
 
-// heading names a spec and the groups that it stands for.
-func (p *printer) heading(r Run) {
+// run prints a job: its first rollout as a tree, and the others as numbers.
+func (p *printer) run(r Run, spans []Span) {
 	groups := strings.Join(r.Groups, ", ")
 	switch spangate.MustParse(r.Spec) {
 	case 0:
@@ -55,30 +60,23 @@ func (p *printer) heading(r Run) {
 		groups = fmt.Sprintf("all %d groups", len(r.Groups))
 	}
 	fmt.Fprintf(p, "\n%s %s\n", bold.Render(fmt.Sprintf("spec %.72q", r.Spec)), faint.Render("= "+groups))
-}
-
-// run shows a job: the first of its rollouts as a tree, the others in numbers.
-func (p *printer) run(r Run, spans []Span) {
-	p.heading(r)
-	if r.Received == nil {
-		fmt.Fprintln(p, plural(len(r.Rollouts), "rollout"))
-		return
-	}
 	first := slices.DeleteFunc(slices.Clone(spans), func(s Span) bool {
 		return s.Rollout != "" && s.Rollout != r.Rollouts[0].ID
 	})
-	if len(first) > 0 {
-		fmt.Fprintln(p, p.branches.draw(first))
-	}
-	fmt.Fprintln(p, p.verdict(r))
+	fmt.Fprint(p, p.tree(first))
+	fmt.Fprintln(p, verdict(r))
 }
 
-// verdict is a job in numbers, and whether its rollouts are whole.
-func (p *printer) verdict(r Run) string {
-	counts := fmt.Sprintf("%s, %s", plural(len(r.Rollouts), "rollout"), plural(r.Received.Spans, "span"))
+// verdict is a job in numbers, and whether its traces are whole.
+func verdict(r Run) string {
+	rollouts := plural(len(r.Rollouts), "rollout")
+	if r.Received == nil {
+		return rollouts
+	}
+	counts := rollouts + ", " + plural(r.Received.Spans, "span")
 	switch {
 	case r.Received.Orphans > 0:
-		return counts + ": " + alarm.Render(plural(r.Received.Orphans, "span")+" without the parent that they name")
+		return counts + ": " + alarm.Render(plural(r.Received.Orphans, "span")+" with a parent that is missing")
 	case !r.Received.OneTraceEach:
 		return counts + ": " + alarm.Render("a rollout is in several traces")
 	case r.Received.Spans == 0:
@@ -90,7 +88,7 @@ func (p *printer) verdict(r Run) string {
 	}
 }
 
-// steps shows a job in the middle of which something changed, a row for each rollout.
+// steps prints a job in which something changed, with a line for each rollout.
 func (p *printer) steps(title string, r Run) {
 	fmt.Fprintf(p, "\n%s\n", bold.Render(title))
 	for i, rollout := range r.Rollouts {
@@ -115,18 +113,71 @@ func (p *printer) steps(title string, r Run) {
 		fmt.Fprintln(p)
 	}
 	if r.Received != nil {
-		fmt.Fprintln(p, p.verdict(r))
+		fmt.Fprintln(p, verdict(r))
 	}
 }
 
 func (p *printer) cost(c *Cost) {
 	fmt.Fprintf(p, "\n%s\n", bold.Render("What a site that is off costs"))
-	fmt.Fprintf(p, "%.2f ns a turn of a loop with the site in it, %.2f ns of a bare loop: %.2f times\n", c.OffSite, c.BareLoop, c.Ratio)
+	fmt.Fprintf(p, "%.2f ns a turn of a loop with the site in it, %.2f ns of an empty loop: %.2f times\n", c.OffSite, c.BareLoop, c.Ratio)
 }
 
-func plural(n int, what string) string {
+func plural(n int, noun string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// hold runs a rollout every second until ctx is done, so that the reader can change what is on.
+// It draws a rollout if it has other spans than the one before.
+func (d *driver) hold(ctx context.Context, p *printer) error {
+	p.instructions(d)
+	type site struct{ process, group string }
+	var before map[site]int
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		r, spans, err := d.batch(ctx, []step{{}})
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		now := make(map[site]int)
+		for _, s := range spans {
+			now[site{s.Process, s.Group}]++
+		}
+		if r.Received != nil && (before == nil || !maps.Equal(now, before)) {
+			fmt.Fprintf(p, "\n%s1 rollout, %s\n", p.tree(spans), plural(len(spans), "span"))
+			before = now
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// instructions says how to change what is on.
+func (p *printer) instructions(d *driver) {
+	fmt.Fprintf(p, "\n%s\n", bold.Render("The processes stay up until Ctrl-C"))
+	drawn := "it is drawn when it has other spans than the last."
+	if d.received == nil {
+		drawn = "its spans go to your collector."
+	}
+	fmt.Fprintln(p, "Every second a rollout runs;", drawn)
+	fmt.Fprintln(p, "Change what is on in a browser, with the token below:")
+	for _, process := range d.processes {
+		fmt.Fprintf(p, "  %-9s  %s\n", process.role, process.spans.URL())
+	}
+	fmt.Fprintf(p, `or from another terminal, in the root of the repository:
+  export SPANGATE_URL=%s
+  export %s=%s
+  go run ./cmd/spangate get
+  go run ./cmd/spangate lease sandbox --for 30s
+  curl -H "Authorization: Bearer $%[2]s" ${SPANGATE_URL}leases -d spec=sandbox -d ttl=30s -d owner=me
+`, d.resources.spans.URL(), tokenVariable, d.token)
 }

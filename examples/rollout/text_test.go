@@ -7,6 +7,7 @@ package main
 import (
 	"bytes"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,12 +20,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write testdata/output.txt anew")
+var update = flag.Bool("update", false, "write testdata/output.txt")
 
-// varies is what no two runs have in common.
-var varies = []struct {
-	pattern *regexp.Regexp
-	instead string
+// variables are the parts of the output that differ from run to run.
+var variables = []struct {
+	pattern     *regexp.Regexp
+	placeholder string
 }{
 	{regexp.MustCompile(` +[0-9.]+ ms`), "  # ms"},
 	{regexp.MustCompile(`[0-9.]+ ns`), "# ns"},
@@ -34,26 +35,26 @@ var varies = []struct {
 	{regexp.MustCompile(`127.0.0.1:[0-9]+`), "127.0.0.1:#"},
 }
 
-func TestOutputInAPipeIsPlainAndAsItWas(t *testing.T) {
+func TestOutputInAPipeIsASCIIAndThatOfTheGoldenFile(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, code := ended(t)
+	stdout, stderr, code := runProgram(t)
 	require.Zero(t, code, stderr)
 	assert.Empty(t, stderr)
 	assert.NotRegexp(t, `[^\n -~]`, stdout, "not plain ASCII")
 	assert.NotRegexp(t, ` (\n|$)`, stdout, "space at the end of a line")
-	for _, v := range varies {
-		stdout = v.pattern.ReplaceAllString(stdout, v.instead)
+	for _, v := range variables {
+		stdout = v.pattern.ReplaceAllString(stdout, v.placeholder)
 	}
 	golden := filepath.Join("testdata", "output.txt")
 	if *update {
 		require.NoError(t, os.WriteFile(golden, []byte(stdout), 0o644))
 	}
-	want, err := os.ReadFile(golden)
+	expected, err := os.ReadFile(golden)
 	require.NoError(t, err)
-	assert.Equal(t, string(want), stdout)
+	assert.Equal(t, string(expected), stdout)
 }
 
-func TestOutputOnATerminalHasLinesAndColoursUnlessUnwanted(t *testing.T) {
+func TestOutputOnATerminalHasBoxCharactersAndColours(t *testing.T) {
 	terminal := []string{"TERM=xterm-256color", "TTY_FORCE=1"}
 	for _, test := range []struct {
 		name           string
@@ -79,9 +80,8 @@ func TestOutputOnATerminalHasLinesAndColoursUnlessUnwanted(t *testing.T) {
 	}
 }
 
-// The tree hides nothing: roots beside each other, other traces and spans whose parent is
-// missing.
-func TestTreeShowsBrokenTracesAsTheyAre(t *testing.T) {
+// The tree shows several roots and traces, and spans whose parent is missing.
+func TestTreeShowsBrokenTraces(t *testing.T) {
 	span := func(trace, id, parent byte, name, process string) Span {
 		return Span{
 			ID:     spanID{[16]byte{trace}, [8]byte{id}},
@@ -90,7 +90,7 @@ func TestTreeShowsBrokenTracesAsTheyAre(t *testing.T) {
 			Start: time.Unix(int64(id), 0), Took: time.Duration(id) * 1500 * time.Microsecond,
 		}
 	}
-	drawn := boxBranches.draw([]Span{
+	drawn := newPrinter(io.Discard, []string{"TERM=xterm-256color", "TTY_FORCE=1"}).tree([]Span{
 		span(2, 2, 9, "orphan", "resources"), // the same span ID in another trace
 		span(1, 7, 3, "verify", "resources"),
 		span(1, 1, 0, "model_call", "model"),
@@ -106,5 +106,5 @@ trace 01000000
     └── verify               resources  10.50 ms
 trace 02000000
 └── orphan (parent missing)  resources   3.00 ms
-    └── sandbox              resources   7.50 ms`, "\n"), ansi.Strip(drawn))
+    └── sandbox              resources   7.50 ms`, "\n")+"\n", ansi.Strip(drawn))
 }

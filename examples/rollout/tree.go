@@ -5,101 +5,129 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/tree"
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// branches is what trees are drawn with.
-type branches struct{ middle, last, beside string }
+// Span is what the trees and the counts need of a span.
+type Span struct {
+	ID      spanID
+	Parent  spanID // without a span ID in a root
+	Name    string
+	Group   string
+	Process string
+	Rollout string // the rollout's ID, or empty
+	Start   time.Time
+	Took    time.Duration
+}
 
-var (
-	boxBranches   = branches{middle: "├──", last: "└──", beside: "│  "}
-	asciiBranches = branches{middle: "|--", last: "`--", beside: "|  "}
-)
+// spanID identifies a span: a span ID is unique within its trace only.
+type spanID struct {
+	Trace pcommon.TraceID
+	Span  pcommon.SpanID
+}
+
+func (s Span) root() bool { return s.Parent.Span.IsEmpty() }
+
+func newSpan(resource pcommon.Resource, s ptrace.Span) Span {
+	attribute := func(of pcommon.Map, key string) string {
+		if value, ok := of.Get(key); ok {
+			return value.AsString()
+		}
+		return ""
+	}
+	start := s.StartTimestamp().AsTime()
+	span := Span{
+		ID:      spanID{s.TraceID(), s.SpanID()},
+		Parent:  spanID{s.TraceID(), s.ParentSpanID()},
+		Name:    s.Name(),
+		Group:   s.Name(), // the program's own spans are named after their groups
+		Process: attribute(resource.Attributes(), "service.name"),
+		Rollout: attribute(s.Attributes(), rolloutID),
+		Start:   start,
+		Took:    s.EndTimestamp().AsTime().Sub(start),
+	}
+	switch s.Kind() { // only otelhttp's spans have a kind
+	case ptrace.SpanKindServer:
+		span.Group = "server"
+	case ptrace.SpanKindClient:
+		span.Group = "http_client"
+	}
+	return span
+}
+
+// present returns the IDs of spans. A span whose parent is not present is a root or an orphan.
+func present(spans []Span) map[spanID]bool {
+	ids := make(map[spanID]bool)
+	for _, s := range spans {
+		ids[s.ID] = true
+	}
+	return ids
+}
 
 var (
 	bold  = lipgloss.NewStyle().Bold(true)
 	faint = lipgloss.NewStyle().Faint(true)
 	alarm = lipgloss.NewStyle().Foreground(lipgloss.Red)
 
-	// colours tells the processes apart.
-	colours = map[string]lipgloss.Style{
+	processStyles = map[string]lipgloss.Style{
 		"driver":    lipgloss.NewStyle().Foreground(lipgloss.Yellow),
 		"agent":     lipgloss.NewStyle().Foreground(lipgloss.Cyan),
 		"model":     lipgloss.NewStyle().Foreground(lipgloss.Magenta),
 		"resources": lipgloss.NewStyle().Foreground(lipgloss.Green),
 	}
+	trailingSpace = regexp.MustCompile(`(?m) +$`)
 )
 
-// draw draws each trace of spans as a tree: who is under whom, in which process, and how
-// long it took.
-func (b branches) draw(spans []Span) string {
-	f := newForest(spans)
-	tops := make(map[pcommon.TraceID][]Span)
-	var order []pcommon.TraceID
-	for _, s := range append(f.roots, f.orphans...) {
-		if tops[s.ID.Trace] == nil {
-			order = append(order, s.ID.Trace)
-		}
-		tops[s.ID.Trace] = append(tops[s.ID.Trace], s)
+// tree draws each trace as a tree of its spans, with the process and the duration of each. It
+// returns whole lines, and nothing for no spans.
+func (p *printer) tree(spans []Span) string {
+	if len(spans) == 0 {
+		return ""
 	}
-
-	// The columns beside the trees have a row for each line of theirs.
-	var trees, processes, times []string
-	row := func(process, took string) {
-		processes = append(processes, colours[process].Render(process))
-		times = append(times, took)
+	spans = slices.SortedStableFunc(slices.Values(spans), func(a, b Span) int { return a.Start.Compare(b.Start) })
+	present := present(spans)
+	var labels, processes, times []string // the columns
+	row := func(label, process, took string) {
+		labels, times = append(labels, label), append(times, took)
+		processes = append(processes, processStyles[process].Render(process))
 	}
-	var grow func(t *tree.Tree, spans []Span) *tree.Tree
-	grow = func(t *tree.Tree, spans []Span) *tree.Tree {
-		for _, s := range spans {
-			row(s.Process, fmt.Sprintf("%.2f ms", float64(s.Took)/float64(time.Millisecond)))
-			l := label(s)
-			if !s.root() && !f.present[s.Parent] {
-				l += alarm.Render(" (parent missing)")
+	var grow func(indent string, selects func(Span) bool)
+	grow = func(indent string, selects func(Span) bool) {
+		siblings := slices.DeleteFunc(slices.Clone(spans), func(s Span) bool { return !selects(s) })
+		for i, s := range siblings {
+			branch, beside := p.branch, p.beside
+			if i == len(siblings)-1 {
+				branch, beside = p.last, "    "
 			}
-			t.Child(grow(tree.Root(l), f.children[s.ID]))
+			label := faint.Render(indent+branch) + bold.Render(s.Group)
+			if s.Name != s.Group {
+				label += " " + s.Name
+			}
+			if !s.root() && !present[s.Parent] {
+				label += alarm.Render(" (parent missing)")
+			}
+			row(label, s.Process, fmt.Sprintf("%.2f ms", s.Took.Seconds()*1000))
+			grow(indent+beside, func(child Span) bool { return child.Parent == s.ID })
 		}
-		return t
 	}
-	for _, id := range order {
-		row("", "")
-		t := tree.Root(faint.Render(fmt.Sprintf("trace %x", id[:4]))).
-			Enumerator(b.enumerate).Indenter(b.indent).
-			EnumeratorStyle(faint.PaddingRight(1)).IndenterStyle(faint.PaddingRight(1))
-		trees = append(trees, grow(t, tops[id]).String())
+	drawn := make(map[pcommon.TraceID]bool)
+	for _, s := range spans {
+		if id := s.ID.Trace; !drawn[id] {
+			drawn[id] = true
+			row(faint.Render(fmt.Sprintf("trace %x", id[:4])), "", "")
+			grow("", func(top Span) bool { return top.ID.Trace == id && !present[top.Parent] })
+		}
 	}
-	drawn := lipgloss.JoinHorizontal(lipgloss.Top,
-		strings.Join(trees, "\n"),
-		lipgloss.NewStyle().PaddingLeft(2).Render(strings.Join(processes, "\n")),
-		lipgloss.NewStyle().PaddingLeft(2).Align(lipgloss.Right).Render(strings.Join(times, "\n")))
-	return trailingSpace.ReplaceAllString(drawn, "")
-}
-
-var trailingSpace = regexp.MustCompile(`(?m) +$`)
-
-func (b branches) enumerate(siblings tree.Children, i int) string {
-	if i == siblings.Length()-1 {
-		return b.last
-	}
-	return b.middle
-}
-
-func (b branches) indent(siblings tree.Children, i int) string {
-	if i == siblings.Length()-1 {
-		return strings.Repeat(" ", lipgloss.Width(b.beside))
-	}
-	return b.beside
-}
-
-// label is the span's group, and its name where that says more.
-func label(s Span) string {
-	if s.Name == s.Group {
-		return bold.Render(s.Group)
-	}
-	return bold.Render(s.Group) + " " + s.Name
+	column := lipgloss.NewStyle().PaddingLeft(2)
+	columns := lipgloss.JoinHorizontal(lipgloss.Top,
+		strings.Join(labels, "\n"),
+		column.Render(strings.Join(processes, "\n")),
+		column.Align(lipgloss.Right).Render(strings.Join(times, "\n")))
+	return trailingSpace.ReplaceAllString(columns, "") + "\n"
 }

@@ -5,6 +5,8 @@
 package spec
 
 import (
+	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"unicode"
@@ -94,6 +96,69 @@ func Fold(buf *[MaxNameLen]byte, name string) ([]byte, bool) {
 		b = append(b, c)
 	}
 	return b, true
+}
+
+// Lower returns name folded as by [Fold], in memory of its own. A name that Fold refuses, and
+// that no vocabulary has, is lower-cased as Python's str.lower does, so that its spellings are
+// reported as one.
+func Lower(name string) string {
+	var buf [MaxNameLen]byte
+	if b, ok := Fold(&buf, name); ok {
+		return string(b)
+	}
+	// Go maps İ to i, which looks like an ASCII name; Python keeps its dot.
+	return strings.Clone(strings.ToLower(strings.ReplaceAll(name, "İ", "i\u0307")))
+}
+
+// Lookup returns the entry of table, whose keys are folded, for name in any case, and reports
+// whether there is one.
+func Lookup[V any](table map[string]V, name string) (v V, known bool) {
+	if v, known = table[name]; known {
+		return v, true // nearly always, and without folding
+	}
+	var buf [MaxNameLen]byte
+	if folded, ok := Fold(&buf, name); ok {
+		v, known = table[string(folded)]
+	}
+	return v, known
+}
+
+// Eval looks every name of s up in table, as [Lookup] does. It calls add for the plain entries,
+// then remove for the excluded ones, so that the order of entries does not matter, and returns
+// the entries that are not in table, in the order of s, or nil.
+func Eval[V any](s string, table map[string]V, add, remove func(V)) (unknown []Entry) {
+	excludes := false
+	for e := range Entries(s) {
+		v, known := Lookup(table, e.Name)
+		switch {
+		case !known:
+			unknown = append(unknown, e)
+		case e.Exclude:
+			excludes = true
+		default:
+			add(v)
+		}
+	}
+	if !excludes {
+		return unknown
+	}
+	for e := range Entries(s) {
+		if v, known := Lookup(table, e.Name); known && e.Exclude {
+			remove(v)
+		}
+	}
+	return unknown
+}
+
+// ErrTooLong is what an error of [CheckLen] unwraps to.
+var ErrTooLong = errors.New("spec too long")
+
+// CheckLen returns an error if s is longer than any spec that is read.
+func CheckLen(s string) error {
+	if len(s) > MaxLen {
+		return fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLong, len(s), MaxLen)
+	}
+	return nil
 }
 
 // Head returns s as a message or a report repeats it: whole, or the beginning of a long s

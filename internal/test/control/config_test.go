@@ -18,8 +18,8 @@ import (
 	"github.com/spangate/spangate/control"
 )
 
-// decoders read the field spans of a configuration file, in YAML or in JSON, which is YAML
-// too.
+// decoders returns functions that read the field spans of a configuration file. The tests are
+// in JSON, which is also YAML.
 func decoders() map[string]func(text string, c *control.Config) error {
 	type file struct {
 		Spans *control.Config `json:"spans" yaml:"spans"`
@@ -73,7 +73,7 @@ func TestConfigDecodes(t *testing.T) {
 	}
 }
 
-func TestConfigOfAnotherTypeIsRefused(t *testing.T) {
+func TestConfigOfTheWrongTypeIsAnError(t *testing.T) {
 	for name, decode := range decoders() {
 		for _, text := range []string{
 			`{"spans": {"enabled": true, "span_groups": ["job", "sandbox"]}}`,
@@ -88,9 +88,8 @@ func TestConfigOfAnotherTypeIsRefused(t *testing.T) {
 	}
 }
 
-// TestConfigIsReadFromTheEnvironmentByViper pins that the field has a key, which is all that
-// viper needs to bind a variable.
-func TestConfigIsReadFromTheEnvironmentByViper(t *testing.T) {
+// viper binds an environment variable to a key, so each field needs one.
+func TestViperReadsConfigFromTheEnvironment(t *testing.T) {
 	t.Setenv("MYAPP_SPANS_ENABLED", "true")
 	t.Setenv("MYAPP_SPANS_SPAN_GROUPS", "job")
 	v := viper.New()

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// collect returns the points of each metric, by the value of their attribute.
+// collect returns the points of each metric, keyed by the value of their attribute.
 func collect(t *testing.T, reader *sdkmetric.ManualReader) map[string]map[string]int64 {
 	t.Helper()
 	var all metricdata.ResourceMetrics
@@ -63,7 +63,7 @@ func collect(t *testing.T, reader *sdkmetric.ManualReader) map[string]map[string
 	return got
 }
 
-func TestMetricsShowWhatIsOnAndWhatChanges(t *testing.T) {
+func TestMetricsShowGroupsLeasesAndChanges(t *testing.T) {
 	reader := sdkmetric.NewManualReader()
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 	defer func() { require.NoError(t, provider.Shutdown(context.Background())) }()
@@ -81,7 +81,7 @@ func TestMetricsShowWhatIsOnAndWhatChanges(t *testing.T) {
 	require.Equal(t, map[string]int64{"baseline": 1}, got["spangate.changes"])
 	require.Equal(t, map[string]int64{"": 0}, got["spangate.changes.dropped"])
 
-	_, err = c.Lease(control.LeaseRequest{Owner: "me", Spec: "step", TTL: time.Hour})
+	_, err = c.Lease(control.LeaseRequest{Owner: "test", Spec: "step", TTL: time.Hour})
 	require.NoError(t, err)
 	require.NoError(t, c.SetLimits(control.Limits{Deny: "job"}))
 	require.NoError(t, r.Register(spangate.MustCatalog("late", []spangate.Group{{Name: "late", Bit: 1}}, nil), new(spangate.Gate)))
@@ -94,15 +94,13 @@ func TestMetricsShowWhatIsOnAndWhatChanges(t *testing.T) {
 
 	require.NoError(t, c.Close())
 	got = collect(t, reader)
-	require.Empty(t, got["spangate.group.on"], "a closed controller says nothing more")
+	require.Empty(t, got["spangate.group.on"], "a closed controller reports no gauges")
 	require.Empty(t, got["spangate.leases"])
 	require.Empty(t, got["spangate.changes.dropped"])
 	require.Equal(t, int64(1), got["spangate.changes"]["close"])
 }
 
-// TestMetricsCountWhatABlockedCallbackMisses has every change counted, and those that the
-// callback is not called for.
-func TestMetricsCountWhatABlockedCallbackMisses(t *testing.T) {
+func TestMetricsCountChangesAndThoseDroppedWhileACallbackBlocks(t *testing.T) {
 	reader := sdkmetric.NewManualReader()
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 	defer func() { require.NoError(t, provider.Shutdown(context.Background())) }()
@@ -122,7 +120,7 @@ func TestMetricsCountWhatABlockedCallbackMisses(t *testing.T) {
 	require.Equal(t, map[string]int64{"baseline": made}, got["spangate.changes"])
 	dropped := got["spangate.changes.dropped"][""]
 	close(blocked)
-	require.Eventually(t, func() bool { // until the log has room for the last change
+	require.Eventually(t, func() bool { // until the queue has room
 		before := collect(t, reader)["spangate.changes.dropped"][""]
 		require.NoError(t, c.SetLimits(control.Limits{}))
 		after := collect(t, reader)["spangate.changes.dropped"][""]
@@ -131,14 +129,14 @@ func TestMetricsCountWhatABlockedCallbackMisses(t *testing.T) {
 		}
 		return after == before
 	}, 10*time.Second, 10*time.Millisecond)
-	told := func() bool { return calls.Load() == made-dropped }
-	require.Eventually(t, told, 10*time.Second, time.Millisecond, "%d changes, %d dropped", made, dropped)
-	require.NoError(t, c.Close()) // now that the log has room for this change too
+	delivered := func() bool { return calls.Load() == made-dropped }
+	require.Eventually(t, delivered, 10*time.Second, time.Millisecond, "%d changes, %d dropped", made, dropped)
+	require.NoError(t, c.Close()) // the queue has room for this change too
 	made++
-	require.Eventually(t, told, 10*time.Second, time.Millisecond, "%d changes, %d dropped", made, dropped)
+	require.Eventually(t, delivered, 10*time.Second, time.Millisecond, "%d changes, %d dropped", made, dropped)
 }
 
-func TestClosingIsCountedThoughTheLogIsBlocked(t *testing.T) {
+func TestCloseIsCountedWhileACallbackBlocks(t *testing.T) {
 	reader := sdkmetric.NewManualReader()
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
 	defer func() { require.NoError(t, provider.Shutdown(context.Background())) }()
@@ -150,7 +148,7 @@ func TestClosingIsCountedThoughTheLogIsBlocked(t *testing.T) {
 	require.Equal(t, map[string]int64{"baseline": 1, "close": 1}, collect(t, reader)["spangate.changes"])
 }
 
-func TestMeterThatFailsIsAnErrorOfNew(t *testing.T) {
+func TestErrorOfTheMeterIsAnErrorOfNew(t *testing.T) {
 	for _, p := range []metric.MeterProvider{failing{}, failing{callback: true}} {
 		r := registry.New()
 		r.SetSpec("job")
@@ -158,12 +156,12 @@ func TestMeterThatFailsIsAnErrorOfNew(t *testing.T) {
 		require.ErrorIs(t, err, errMeter)
 		require.False(t, r.State().Planned())
 		c, err := control.New(r)
-		require.NoError(t, err, "the registry is free")
+		require.NoError(t, err, "the registry has no controller")
 		require.NoError(t, c.Close())
 	}
 }
 
-var errMeter = errors.New("no instruments today")
+var errMeter = errors.New("no instruments")
 
 // failing is a meter provider whose meter makes no counter, or registers no callback.
 type failing struct {

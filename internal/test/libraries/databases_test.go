@@ -32,8 +32,8 @@ import (
 	"github.com/spangate/spangate/otelgate"
 )
 
-// connector opens SQLite connections that call inner for each statement, in the context that
-// the layers above hand down.
+// connector opens SQLite connections that call inner for each statement, with the context of the
+// instrumentation above.
 type connector struct {
 	sqlite driver.Driver
 	inner  func(context.Context)
@@ -49,7 +49,7 @@ func (c connector) Connect(context.Context) (driver.Conn, error) {
 	return sqliteConn{conn.(sqliteMethods), c.inner}, nil
 }
 
-// sqliteMethods is what database/sql and the libraries use of a connection.
+// sqliteMethods has the methods of a connection that database/sql and the libraries call.
 type sqliteMethods interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -81,16 +81,16 @@ func sqliteConnector(t *testing.T, inner func(context.Context)) connector {
 	return connector{db.Driver(), inner}
 }
 
-// closeAtEnd closes db when the test ends, and keeps it to one connection, since each
-// connection is a database of its own.
-func closeAtEnd(t *testing.T, db *sql.DB) *sql.DB {
+// oneConnection limits db to one connection, since each connection is a database of its own, and
+// closes db when the test ends.
+func oneConnection(t *testing.T, db *sql.DB) *sql.DB {
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })
 	return db
 }
 
 func openOtelsql(t *testing.T, inner func(context.Context)) func(context.Context) error {
-	db := closeAtEnd(t, otelsql.OpenDB(sqliteConnector(t, inner), otelsql.WithAttributes(semconv.DBSystemNameSQLite)))
+	db := oneConnection(t, otelsql.OpenDB(sqliteConnector(t, inner), otelsql.WithAttributes(semconv.DBSystemNameSQLite)))
 	_, err := otelsql.RegisterDBStatsMetrics(db)
 	require.NoError(t, err)
 	return func(ctx context.Context) error {
@@ -116,14 +116,14 @@ func openOtelsql(t *testing.T, inner func(context.Context)) func(context.Context
 	}
 }
 
-// thing is a row of the object-relational mappers' table.
+// thing is a row of the table of gorm and bun.
 type thing struct {
 	ID   int64 `bun:",pk,autoincrement"`
 	Name string
 }
 
 func openGorm(t *testing.T, inner func(context.Context)) func(context.Context) error {
-	conn := closeAtEnd(t, sql.OpenDB(sqliteConnector(t, inner)))
+	conn := oneConnection(t, sql.OpenDB(sqliteConnector(t, inner)))
 	db, err := gorm.Open(sqlite.Dialector{Conn: conn}, &gorm.Config{Logger: logger.Discard})
 	require.NoError(t, err)
 	require.NoError(t, db.Use(gormtracing.NewPlugin()))
@@ -140,7 +140,7 @@ func openGorm(t *testing.T, inner func(context.Context)) func(context.Context) e
 }
 
 func openBun(t *testing.T, inner func(context.Context)) func(context.Context) error {
-	db := bun.NewDB(closeAtEnd(t, sql.OpenDB(sqliteConnector(t, inner))), sqlitedialect.New()).
+	db := bun.NewDB(oneConnection(t, sql.OpenDB(sqliteConnector(t, inner))), sqlitedialect.New()).
 		WithQueryHook(bunotel.NewQueryHook(bunotel.WithDBName("things")))
 	return func(ctx context.Context) error {
 		if _, err := db.NewCreateTable().Model(&thing{}).Exec(ctx); err != nil {
@@ -193,7 +193,7 @@ func openPgx(t *testing.T, inner func(context.Context)) func(context.Context) er
 	}
 }
 
-// callingHook calls inner for each command, in the context that the hooks above hand down.
+// callingHook calls inner for each command, with the context of the instrumentation above.
 type callingHook struct{ inner func(context.Context) }
 
 func (callingHook) DialHook(next redis.DialHook) redis.DialHook { return next }

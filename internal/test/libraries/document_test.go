@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write docs/libraries-tested.md")
 //go:embed libraries-tested.md.tmpl
 var page string
 
-// The page names the libraries and the versions that this test is built with.
+// docs/libraries-tested.md has the libraries and versions that this test is built with.
 func TestDocument(t *testing.T) {
 	const path = "../../../docs/libraries-tested.md"
 	args := []string{"list", "-m", "-f", "{{.Path}} {{.Version}}"}

@@ -55,7 +55,7 @@ func (s service) FullDuplexCall(stream grpc.BidiStreamingServer[grpc_testing.Str
 	}
 }
 
-// openGRPC returns how to set up the service and a client of it, on which call is made.
+// openGRPC returns a function that serves the service, and returns call with a client of it.
 func openGRPC(call func(context.Context, grpc_testing.TestServiceClient) error) func(*testing.T, func(context.Context)) func(context.Context) error {
 	return func(t *testing.T, inner func(context.Context)) func(context.Context) error {
 		listener := bufconn.Listen(1 << 16)
@@ -84,7 +84,7 @@ func failing(ctx context.Context, c grpc_testing.TestServiceClient) error {
 	return mustFail(err)
 }
 
-// streaming sends two messages in turn with their answers.
+// streaming sends two messages, each after the response to the one before.
 func streaming(ctx context.Context, c grpc_testing.TestServiceClient) error {
 	stream, err := c.FullDuplexCall(ctx)
 	if err != nil {
@@ -139,10 +139,10 @@ var grpcLibraries = []library{
 	},
 }
 
-// mustFail returns an error if a call that was to fail did not.
+// mustFail returns an error if err is nil.
 func mustFail(err error) error {
 	if err == nil {
-		return errors.New("a call that was to fail did not")
+		return errors.New("a call that should fail did not")
 	}
 	return nil
 }

@@ -20,13 +20,13 @@ import (
 	"github.com/spangate/spangate/otelgate"
 )
 
-// openHTTP serves handler, and returns a call through wrapped's transport.
-func openHTTP(t *testing.T, handler http.Handler, wrapped func(http.RoundTripper) http.RoundTripper) func(context.Context) error {
+// openHTTP serves handler, and returns a call of it through the transport that wrap returns.
+func openHTTP(t *testing.T, handler http.Handler, wrap func(http.RoundTripper) http.RoundTripper) func(context.Context) error {
 	s := httptest.NewServer(handler)
 	t.Cleanup(s.Close)
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	t.Cleanup(transport.CloseIdleConnections)
-	c := &http.Client{Transport: wrapped(transport)}
+	c := &http.Client{Transport: wrap(transport)}
 	return func(ctx context.Context) error {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/work", nil)
 		if err != nil {
@@ -42,8 +42,8 @@ func openHTTP(t *testing.T, handler http.Handler, wrapped func(http.RoundTripper
 	}
 }
 
-// answer is a handler that calls inner and answers with status.
-func answer(status int, inner func(context.Context)) http.Handler {
+// respond returns a handler that calls inner and responds with status.
+func respond(status int, inner func(context.Context)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		inner(r.Context())
 		w.WriteHeader(status)
@@ -53,14 +53,14 @@ func answer(status int, inner func(context.Context)) http.Handler {
 
 func openOtelhttp(status int, opts ...otelhttp.Option) func(*testing.T, func(context.Context)) func(context.Context) error {
 	return func(t *testing.T, inner func(context.Context)) func(context.Context) error {
-		return openHTTP(t, otelhttp.NewHandler(answer(status, inner), "handler", opts...),
+		return openHTTP(t, otelhttp.NewHandler(respond(status, inner), "handler", opts...),
 			func(base http.RoundTripper) http.RoundTripper { return otelhttp.NewTransport(base) })
 	}
 }
 
 func always(*http.Request) bool { return true }
 
-// injecting is a transport without instrumentation that hands the trace on.
+// injecting is a transport without instrumentation that propagates the trace.
 type injecting struct{ http.RoundTripper }
 
 func (i injecting) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -80,7 +80,7 @@ func openGin(t *testing.T, inner func(context.Context)) func(context.Context) er
 	return openHTTP(t, engine, func(base http.RoundTripper) http.RoundTripper { return injecting{base} })
 }
 
-// tracing is a transport that traces each request with otelhttptrace and hands the trace on.
+// tracing is a transport that traces each request with otelhttptrace and propagates the trace.
 type tracing struct{ http.RoundTripper }
 
 func (tr tracing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -109,7 +109,7 @@ var httpLibraries = []library{
 	{
 		name:    "otelhttp, failing",
 		modules: []string{"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"},
-		run:     "the same, and the answer is a 500",
+		run:     "the same, and the response is a 500",
 		groups:  program | client | server | inner,
 		rules:   otelgate.HTTPRules(server, client),
 		open:    openOtelhttp(http.StatusInternalServerError),

@@ -24,8 +24,8 @@ import (
 	"github.com/spangate/spangate/otelgate"
 )
 
-// The groups of the tests' own catalog. Their bits are not Gym's, so that a bit which is wired
-// into otelgate fails.
+// The groups of a catalog of the tests. Their bits are not Gym's, so a test fails if otelgate
+// has a bit hard-coded.
 const (
 	program spangate.Mask = 1 << 63 // the span that the program starts around the call
 	client  spangate.Mask = 1 << 17 // the library's client spans
@@ -44,27 +44,27 @@ var catalog = spangate.MustCatalog("matrix", []spangate.Group{
 type library struct {
 	name    string
 	modules []string       // of the instrumentation, and of what it instruments
-	run     string         // what the table says was run
-	groups  spangate.Mask  // the groups that it has spans of
+	run     string         // what call does, for the table
+	groups  spangate.Mask  // of its spans
 	rules   otelgate.Rules // for its own spans
-	// skipsUnrecorded says that the library starts no span beneath one that does not record.
+	// skipsUnrecorded means that the library starts no span beneath one that does not record.
 	skipsUnrecorded bool
-	// open sets the library up and returns the call that is tested, which is to call inner
-	// as the callee. What it opens is closed by t.Cleanup.
+	// open sets the library up and returns the call to test, whose callee calls inner. It closes
+	// what it opens with t.Cleanup.
 	open func(t *testing.T, inner func(context.Context)) (call func(context.Context) error)
 }
 
-// servers holds what stops the servers that tests started and removes their files.
-var servers []func()
+// stopServers has functions that stop the servers of the tests and remove their files.
+var stopServers []func()
 
 func TestMain(m *testing.M) {
 	if !spangate.Compiled {
-		fmt.Println("sites are compiled out, so every gated span is off: there is one mask, and nothing to compare")
+		fmt.Println("skipped: with sites compiled out every gated span is off, so there is one mask")
 		os.Exit(0)
 	}
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	code := m.Run()
-	for _, stop := range slices.Backward(servers) {
+	for _, stop := range slices.Backward(stopServers) {
 		stop()
 	}
 	if err := goleak.Find(); err != nil && code == 0 {
@@ -80,11 +80,11 @@ func TestNoMaskBreaksATrace(t *testing.T) {
 			for _, parent := range []trace.SpanContext{{}, remote} {
 				bare := record(t, nil, parent, l.open)
 				for group := range l.groups.Bits() {
-					require.Contains(t, bare.groups(), group, "the library was to start a span of group %s", catalog.Format(group))
+					require.Contains(t, bare.groups(), group, "the library starts no span of group %s", catalog.Format(group))
 				}
 				for mask := range masks(l.groups) {
 					t.Run(caseName(mask, parent), func(t *testing.T) {
-						gated := record(t, gate(t, mask, l.rules), parent, l.open)
+						gated := record(t, withMask(t, mask, l.rules), parent, l.open)
 						l.compare(t, bare, gated, mask)
 					})
 				}
@@ -93,7 +93,7 @@ func TestNoMaskBreaksATrace(t *testing.T) {
 	}
 }
 
-// compare asserts that gated, recorded with the groups of mask on, is what follows from bare.
+// compare asserts that gated, recorded with the groups of mask on, follows from bare.
 func (l *library) compare(t *testing.T, bare, gated *recording, mask spangate.Mask) {
 	on := mask
 	if l.skipsUnrecorded && !mask.HasAny(program) {
@@ -103,7 +103,7 @@ func (l *library) compare(t *testing.T, bare, gated *recording, mask spangate.Ma
 	got, _ := gated.shape(catalog.All())
 	assert.Equal(t, want, got, "spans and log records")
 	assert.Len(t, gated.traces(), traces, "traces")
-	assert.Equal(t, mask.HasAny(program), gated.programRecords, "the program's span records when the library is done")
+	assert.Equal(t, mask.HasAny(program), gated.programRecords, "the program's span records after the call")
 	assert.Equal(t, bare.measurements, gated.measurements, "metrics")
 	for _, s := range gated.spans {
 		for _, link := range s.Links {
@@ -140,22 +140,22 @@ func caseName(m spangate.Mask, parent trace.SpanContext) string {
 	return name
 }
 
-// gate returns what puts a provider behind a gate with the groups of mask on.
-func gate(t *testing.T, mask spangate.Mask, rules otelgate.Rules) func(trace.TracerProvider) trace.TracerProvider {
+// withMask returns a function that puts a provider behind a gate with the groups of mask on.
+func withMask(t *testing.T, mask spangate.Mask, rules otelgate.Rules) func(trace.TracerProvider) trace.TracerProvider {
 	return func(base trace.TracerProvider) trace.TracerProvider {
-		return gateOf(t, base, spangate.NewGate(mask), rules)
+		return gatedProvider(t, base, spangate.NewGate(mask), rules)
 	}
 }
 
-func gateOf(t *testing.T, base trace.TracerProvider, g *spangate.Gate, rules otelgate.Rules) trace.TracerProvider {
+func gatedProvider(t *testing.T, base trace.TracerProvider, g *spangate.Gate, rules otelgate.Rules) trace.TracerProvider {
 	p, err := otelgate.NewTracerProvider(base, g, otelgate.Names(catalog), rules,
 		otelgate.Rule{Scope: "program", Group: program}, otelgate.Rule{Scope: "inner", Group: inner})
 	require.NoError(t, err)
 	return p
 }
 
-// runProgram is the program: a span of its own around the call of the library. It reports
-// whether that span still records when the library is done.
+// runProgram makes the call of the library in a span of the program. It reports whether that
+// span still records after the call.
 func runProgram(ctx context.Context, call func(context.Context) error) (records bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

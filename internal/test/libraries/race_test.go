@@ -4,6 +4,6 @@
 
 package libraries
 
-// databaseLibraries is empty: to build SQLite in Go with the race detector takes minutes. What
-// runs concurrently is tested with HTTP and gRPC.
+// databaseLibraries is empty, since SQLite in Go takes minutes to build with the race detector.
+// HTTP and gRPC test what runs concurrently.
 var databaseLibraries []library

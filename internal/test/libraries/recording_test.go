@@ -27,7 +27,7 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// recording is all that a library and the program around it produced in one run.
+// recording is everything that a library and the program around it exported in one run.
 type recording struct {
 	parent         trace.SpanContext // above the program's span
 	spans          tracetest.SpanStubs
@@ -36,16 +36,16 @@ type recording struct {
 	programRecords bool
 }
 
-// record runs the program with the library that open sets up, on an SDK that behind, if there
-// is one, puts behind a gate.
-func record(t *testing.T, behind func(trace.TracerProvider) trace.TracerProvider, parent trace.SpanContext,
+// record runs the program with the library that open sets up. A wrap that is not nil puts the
+// SDK's provider behind a gate.
+func record(t *testing.T, wrap func(trace.TracerProvider) trace.TracerProvider, parent trace.SpanContext,
 	open func(*testing.T, func(context.Context)) func(context.Context) error,
 ) *recording {
 	t.Helper()
-	s := newSDK(t, behind)
+	s := newSDK(t, wrap)
 	r := &recording{parent: parent}
 	skipped := false
-	ok := t.Run("call", func(t *testing.T) { // when it returns, the library is closed
+	ok := t.Run("call", func(t *testing.T) { // closes the library when it returns
 		defer func() { skipped = t.Skipped() }()
 		call := open(t, s.inner)
 		var err error
@@ -68,7 +68,7 @@ type sdk struct {
 	log    *slog.Logger
 }
 
-func newSDK(t *testing.T, behind func(trace.TracerProvider) trace.TracerProvider) *sdk {
+func newSDK(t *testing.T, wrap func(trace.TracerProvider) trace.TracerProvider) *sdk {
 	t.Helper()
 	s := &sdk{spans: tracetest.NewSpanRecorder(), reader: sdkmetric.NewManualReader()}
 	tracers := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.spans))
@@ -83,24 +83,24 @@ func newSDK(t *testing.T, behind func(trace.TracerProvider) trace.TracerProvider
 	})
 	otel.SetMeterProvider(meters)
 	otel.SetTracerProvider(tracers)
-	if behind != nil {
-		otel.SetTracerProvider(behind(tracers))
+	if wrap != nil {
+		otel.SetTracerProvider(wrap(tracers))
 	}
 	return s
 }
 
-// inner is the callee: a span and a log record.
+// inner is the callee: it starts a span and writes a log record.
 func (s *sdk) inner(ctx context.Context) {
 	ctx, span := otel.Tracer("inner").Start(ctx, "inner")
 	defer span.End()
 	s.log.InfoContext(ctx, "inner")
 }
 
-// ended returns the spans of a library that is closed. Every span that started must have
-// ended, once.
+// ended returns the spans of a library that is closed. Every span that started must have ended
+// once.
 func (s *sdk) ended(t *testing.T) tracetest.SpanStubs {
 	t.Helper()
-	// A connection that a transport keeps may be handed back after the call.
+	// A transport may take a connection back, and end its span, after the call.
 	for limit := time.Now().Add(5 * time.Second); len(s.spans.Ended()) < len(s.spans.Started()) && time.Now().Before(limit); {
 		time.Sleep(time.Millisecond)
 	}
@@ -108,7 +108,7 @@ func (s *sdk) ended(t *testing.T) tracetest.SpanStubs {
 	return tracetest.SpanStubsFromReadOnlySpans(s.spans.Ended())
 }
 
-// idents returns what tells spans apart in the message of a failed assertion.
+// idents returns the name and ID of each span.
 func idents[S sdktrace.ReadOnlySpan](spans []S) (idents []string) {
 	for _, s := range spans {
 		idents = append(idents, fmt.Sprint(s.Name(), " ", s.SpanContext().SpanID()))
@@ -116,11 +116,11 @@ func idents[S sdktrace.ReadOnlySpan](spans []S) (idents []string) {
 	return idents
 }
 
-// node is a span, or a log record, which stands where a span beneath its own would.
+// node is a span, or a log record as a child of its span.
 type node struct {
 	id, parent trace.SpanID
 	trace      trace.TraceID
-	group      spangate.Mask // empty for a log record, which is always on
+	group      spangate.Mask // empty for a log record, which has no group
 	text       string
 }
 
@@ -150,8 +150,8 @@ func groupOf(s tracetest.SpanStub) spangate.Mask {
 	}
 }
 
-// describe returns all of a span that is the same in each run: attributes hold ports and
-// addresses, so only their keys count.
+// describe returns what a span has in every run. The values of attributes are left out, since
+// some are ports and addresses.
 func describe(s tracetest.SpanStub) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %v %v %q %v", s.Name, s.SpanKind, s.Status.Code, s.Status.Description, keys(s.Attributes))
@@ -169,10 +169,10 @@ func keys(attributes []attribute.KeyValue) (keys []string) {
 	return keys
 }
 
-// shape returns the spans of the groups in on and the log records, each with those above it,
-// as they are if every other span is taken out: what was beneath it belongs to the nearest span
-// above that is left, else to the remote parent, else is a root in a trace of its own. With all
-// groups on it is what was recorded. It also returns how many traces that makes of the spans.
+// shape returns a line for each span of the groups in on and for each log record, with the spans
+// above it, as if all other spans were removed: the child of a removed span gets the nearest
+// span above that is left as its parent, else the remote parent, else it is a root in a trace of
+// its own. It also returns the number of traces. With all groups in on, nothing is removed.
 func (r *recording) shape(on spangate.Mask) (lines []string, traces int) {
 	byID := map[trace.SpanID]node{}
 	nodes := r.nodes()
@@ -232,8 +232,8 @@ func (r *recording) has(sc trace.SpanContext) bool {
 	})
 }
 
-// measured returns a line for each series: its name, its attributes, and how much was counted.
-// What is measured in units of time, and gauges, have no value that is the same in each run.
+// measured returns a line for each series: its name, attributes and count. The values of gauges
+// and times differ from run to run, so they are left out.
 func (s *sdk) measured(t *testing.T) (lines []string) {
 	t.Helper()
 	var all metricdata.ResourceMetrics
@@ -245,7 +245,7 @@ func (s *sdk) measured(t *testing.T) (lines []string) {
 			}
 			sum := func(a attribute.Set, value any) {
 				if m.Unit == "ns" || m.Unit == "ms" || m.Unit == "s" {
-					value = "some time"
+					value = "time"
 				}
 				add(a, value)
 			}
@@ -268,10 +268,10 @@ func (s *sdk) measured(t *testing.T) (lines []string) {
 				}
 			case metricdata.Gauge[int64]:
 				for _, p := range d.DataPoints {
-					add(p.Attributes, "now")
+					add(p.Attributes, "gauge")
 				}
 			default:
-				require.Fail(t, "an instrument of a kind that is not compared", "%s: %T", m.Name, d)
+				require.Fail(t, "an instrument that is not compared", "%s: %T", m.Name, d)
 			}
 		}
 	}
@@ -285,7 +285,7 @@ func series(a attribute.Set) string {
 	return rest.Encoded(attribute.DefaultEncoder())
 }
 
-// memory keeps log records.
+// memory is a log exporter that keeps the records.
 type memory struct {
 	mu      sync.Mutex
 	records []sdklog.Record

@@ -24,15 +24,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// postgres and redisServer start a server with the first test that needs it, and return how to
-// reach it: a connection string, a socket. Debian's packages postgresql and redis-server hold
-// the programs; without them the test is skipped, and in CI it fails.
+// postgres returns a connection string, and redisServer a socket. The first call starts the
+// server, from Debian's package postgresql or redis-server. Without the package the test is
+// skipped; in CI it fails.
 func postgres(t *testing.T) string {
-	return started(t, "postgresql", postgresOnce)
+	return startOnce(t, "postgresql", postgresOnce)
 }
 
 func redisServer(t *testing.T) string {
-	return started(t, "redis-server", redisOnce)
+	return startOnce(t, "redis-server", redisOnce)
 }
 
 var (
@@ -40,7 +40,7 @@ var (
 	redisOnce    = sync.OnceValues(startRedis)
 )
 
-func started(t *testing.T, debianPackage string, once func() (string, error)) string {
+func startOnce(t *testing.T, debianPackage string, once func() (string, error)) string {
 	t.Helper()
 	address, err := once()
 	if errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") == "" {
@@ -55,33 +55,33 @@ func startPostgres() (connection string, err error) {
 	if err != nil {
 		return "", err
 	}
-	folder, err := temporary()
+	folder, err := serverFolder()
 	if err != nil {
 		return "", err
 	}
 	data := filepath.Join(folder, "data")
 	command := exec.Command(initdb, "--pgdata", data, "--username", "postgres", "--auth", "trust", "--no-sync", "--no-locale", "--encoding", "UTF8")
-	command.Dir, command.SysProcAttr = folder, asUser()
+	command.Dir, command.SysProcAttr = folder, notRoot()
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("initdb: %w\n%s", err, out)
 	}
 	ready := func(ctx context.Context) error {
-		conn, err := pgx.Connect(ctx, postgresOf(folder)) // the socket is there before the server is ready
+		conn, err := pgx.Connect(ctx, postgresConnection(folder)) // the socket is there before the server is ready
 		if err != nil {
 			return err
 		}
 		return conn.Close(ctx)
 	}
-	return postgresOf(folder), start(folder, ready, syscall.SIGQUIT,
+	return postgresConnection(folder), start(folder, ready, syscall.SIGQUIT,
 		server, "-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "autovacuum=off")
 }
 
-// postgresOf returns what connects to the server whose socket is in folder.
-func postgresOf(folder string) string {
+// postgresConnection returns the connection string of the server whose socket is in folder.
+func postgresConnection(folder string) string {
 	return fmt.Sprintf("host=%s user=postgres dbname=postgres sslmode=disable", folder)
 }
 
-// postgresPrograms looks in the path, and where Debian puts them.
+// postgresPrograms looks in PATH and in Debian's folder of PostgreSQL.
 func postgresPrograms() (initdb, server string, err error) {
 	if initdb, err = exec.LookPath("initdb"); err != nil {
 		found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -98,7 +98,7 @@ func startRedis() (socket string, err error) {
 	if err != nil {
 		return "", err
 	}
-	folder, err := temporary()
+	folder, err := serverFolder()
 	if err != nil {
 		return "", err
 	}
@@ -114,24 +114,24 @@ func startRedis() (socket string, err error) {
 		server, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder)
 }
 
-// temporary makes a folder for a server.
-func temporary() (string, error) {
+// serverFolder makes a folder for a server.
+func serverFolder() (string, error) {
 	folder, err := os.MkdirTemp("", "spangate")
 	if err != nil {
 		return "", err
 	}
-	servers = append(servers, func() { _ = os.RemoveAll(folder) })
-	if attr := asUser(); attr.Credential != nil {
+	stopServers = append(stopServers, func() { _ = os.RemoveAll(folder) })
+	if attr := notRoot(); attr.Credential != nil {
 		err = os.Chown(folder, int(attr.Credential.Uid), int(attr.Credential.Gid))
 	}
 	return folder, err
 }
 
-// start runs a server, which is sent stopWith even if the test is killed, and returns when
-// ready, asked again and again, has no error.
+// start runs a server, and returns once ready returns no error. The server gets the signal
+// stopWith at the end of the tests, and also if the test process is killed.
 func start(folder string, ready func(context.Context) error, stopWith syscall.Signal, name string, args ...string) error {
 	command := exec.Command(name, args...)
-	command.Dir, command.SysProcAttr = folder, asUser()
+	command.Dir, command.SysProcAttr = folder, notRoot()
 	command.SysProcAttr.Pdeathsig = stopWith
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
@@ -152,7 +152,7 @@ func start(folder string, ready func(context.Context) error, stopWith syscall.Si
 			<-exited
 		}
 	}
-	servers = append(servers, end)
+	stopServers = append(stopServers, end)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	for {
@@ -162,7 +162,7 @@ func start(folder string, ready func(context.Context) error, stopWith syscall.Si
 		}
 		select {
 		case <-exited:
-			return fmt.Errorf("%s ended at once:\n%s", name, &out)
+			return fmt.Errorf("%s exited:\n%s", name, &out)
 		case <-ctx.Done():
 			end()
 			return fmt.Errorf("%s is not ready after 20 s: %w\n%s", name, err, &out)
@@ -171,9 +171,9 @@ func start(folder string, ready func(context.Context) error, stopWith syscall.Si
 	}
 }
 
-// asUser makes a process run as the user nobody if the test runs as root: PostgreSQL refuses to
-// run as root.
-func asUser() *syscall.SysProcAttr {
+// notRoot makes a process run as the user nobody if the test runs as root, as which PostgreSQL
+// refuses to run.
+func notRoot() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{}
 	if os.Getuid() == 0 {
 		if nobody, err := user.Lookup("nobody"); err == nil {

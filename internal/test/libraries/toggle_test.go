@@ -19,13 +19,13 @@ import (
 	"github.com/spangate/spangate/otelgate"
 )
 
-// The gate moves through all masks while calls are under way; half of them come from another
-// process. Each span that started ends once, and none is without its parent.
+// The gate goes through all masks during calls, half of which have a remote parent. Every span
+// that started ends once, and no parent is missing.
 func TestTogglingUnderTrafficLeavesNoOrphan(t *testing.T) {
 	const workers, calls = 4, 50
 	g := new(spangate.Gate)
 	s := newSDK(t, func(base trace.TracerProvider) trace.TracerProvider {
-		return gateOf(t, base, g, slices.Concat(otelgate.HTTPRules(server, client), grpcRules))
+		return gatedProvider(t, base, g, slices.Concat(otelgate.HTTPRules(server, client), grpcRules))
 	})
 	t.Run("traffic", func(t *testing.T) {
 		viaHTTP := openOtelhttp(http.StatusOK)(t, s.inner)
