@@ -13,10 +13,9 @@ import (
 // measure times one turn of loop, which does its operation n times.
 func measure(b *testing.B, loop func(n int)) {
 	b.Helper()
-	// Callgrind takes a stack that grows or a goroutine that is preempted for the end of counted. So
-	// let the stack grow first, and begin a time slice.
-	loop(1)
-	runtime.Gosched()
+	// Callgrind takes a stack that moves or a goroutine that is preempted for the end of counted.
+	growStack()
+	runtime.Gosched() // begins a time slice
 	b.ReportAllocs()
 	b.ResetTimer()
 	counted(loop, b.N)
@@ -28,6 +27,14 @@ func measureWarm(b *testing.B, loop func(n int)) {
 	b.Helper()
 	loop(10_000)
 	measure(b, loop)
+}
+
+// growStack makes the goroutine's stack large enough for any loop.
+//
+//go:noinline
+func growStack() byte {
+	var frame [64 << 10]byte
+	return frame[runtime.NumGoroutine()]
 }
 
 // counted is the function in which cmd/budgets counts instructions. It finds it by this name.

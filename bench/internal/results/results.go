@@ -114,6 +114,8 @@ var columns = []struct {
 	{"spans/op", "spans", whole, false},
 	{"exported-B/op", "exported", func(_ []float64, v float64) string { return benchunit.Scale(v, benchunit.Decimal) + "B" }, false},
 	{Instructions, "instructions", whole, true},
+	{program, "outside the runtime", whole, true},
+	{"spangate-instructions/op", "in spangate", whole, false},
 	{"cpu-sec/op", "CPU", func(values []float64, v float64) string { return seconds(v) + " " + summary(values).PctRangeString() }, true},
 	{Seconds, "fastest", func(_ []float64, v float64) string { return seconds(v) }, true},
 	{Allocations, "allocations", whole, false},
