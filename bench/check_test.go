@@ -306,7 +306,7 @@ func offSite(b *testing.B, set func(on bool), loop func(n int)) {
 		set(on)
 		started = 0
 		loop(1)
-		if started == 1 != on {
+		if (started == 1) != on {
 			b.Fatalf("the site set to %t started %d spans", on, started)
 		}
 	}

@@ -31,7 +31,7 @@ const few = 20
 
 // row is one way to run the example.
 type row struct {
-	name  string
+	name  string // underscores twice, since Go writes one for a space
 	build string // the build tags
 	arg   string
 	spans int // of a rollout; a job may have one more
@@ -41,9 +41,9 @@ var rows = []row{
 	{"no instrumentation", "spangate_off", "--bare", 0},
 	{"compiled out", "spangate_off", "--spec=", 0},
 	{"everything off", "", "--spec=", 0},
-	{"per_rollout without server and http_client", "", "--spec=per_rollout,-server,-http_client", 5},
+	{"per__rollout,-server,-http__client", "", "--spec=per_rollout,-server,-http_client", 5},
 	{"default", "", "--spec=default", 11},
-	{"per_rollout", "", "--spec=per_rollout", 15},
+	{"per__rollout", "", "--spec=per_rollout", 15},
 	{"all", "", "--spec=all", 16},
 }
 

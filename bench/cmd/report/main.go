@@ -103,18 +103,14 @@ func timeBenchmarks(dir string, rounds int, benchtime string) (text string, err 
 	}
 	for i := range rounds {
 		fmt.Fprintf(os.Stderr, "round %d of %d\n", i+1, rounds)
-		for _, command := range [][]string{
-			{program, "-test.run=^$", "-test.bench=.", "-test.benchtime=" + benchtime},
-			{"python3", filepath.Join("bench", "python", "nemo_lens_shaped.py")},
-		} {
-			out, err := output(command...)
-			if err != nil {
-				return "", err
-			}
-			text += out
+		out, err := output(program, "-test.run=^$", "-test.bench=.", "-test.benchtime="+benchtime)
+		if err != nil {
+			return "", err
 		}
+		text += out
 	}
-	return text, nil
+	python, err := output("python3", filepath.Join("bench", "python", "nemo_lens_shaped.py"))
+	return text + python, err
 }
 
 func measureRollouts(string) (text string, err error) {

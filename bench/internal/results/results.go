@@ -48,6 +48,9 @@ func Read(files ...string) (*Results, error) {
 // gomaxprocs is what Go appends to the name of a benchmark, unless it is 1.
 var gomaxprocs = regexp.MustCompile(`-[0-9]+$`)
 
+// spaces undoes what Go does to spaces in the name of a benchmark. An underscore is written twice.
+var spaces = strings.NewReplacer("__", "_", "_", " ")
+
 // Add reads text, which came from the named source.
 func (r *Results) Add(source, text string) error {
 	if r.values == nil {
@@ -62,7 +65,7 @@ func (r *Results) Add(source, text string) error {
 			for _, c := range record.Config {
 				r.Config[c.Key] = string(c.Value)
 			}
-			row := strings.ReplaceAll(gomaxprocs.ReplaceAllString(string(record.Name), ""), "_", " ")
+			row := spaces.Replace(gomaxprocs.ReplaceAllString(string(record.Name), ""))
 			if r.values[row] == nil {
 				r.Rows = append(r.Rows, row)
 				r.values[row] = make(map[string][]float64)
@@ -112,11 +115,13 @@ var columns = []struct {
 	relative      bool
 }{
 	{"spans/op", "spans", whole, false},
-	{"exported-B/op", "exported", func(_ []float64, v float64) string { return benchunit.Scale(v, benchunit.Decimal) + "B" }, false},
+	{"exported-B/op", "bytes", whole, false},
 	{Instructions, "instructions", whole, true},
 	{program, "outside the runtime", whole, true},
 	{"spangate-instructions/op", "in spangate", whole, false},
-	{"cpu-sec/op", "CPU", func(values []float64, v float64) string { return seconds(v) + " " + summary(values).PctRangeString() }, true},
+	{"cpu-sec/op", "CPU", func(values []float64, v float64) string {
+		return seconds(v) + " ± " + summary(values).PctRangeString()
+	}, true},
 	{Seconds, "fastest", func(_ []float64, v float64) string { return seconds(v) }, true},
 	{Allocations, "allocations", whole, false},
 }

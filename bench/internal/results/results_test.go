@@ -28,12 +28,12 @@ PASS
 BenchmarkCheck/klog_V  1  41 instructions/op
 BenchmarkCheck/klog_V  1  43 instructions/op
 BenchmarkCheck/klog_V  1  99 instructions/op
-BenchmarkOther/row  1  5 instructions/op
+BenchmarkOther/per__rollout_row  1  5 instructions/op
 `
 
 func TestTimeIsTheFastestAndOtherUnitsAreMedians(t *testing.T) {
 	r := parse(t, text)
-	if !slices.Equal(r.Rows, []string{"Check/spangate: on", "Check/klog V", "Other/row"}) {
+	if !slices.Equal(r.Rows, []string{"Check/spangate: on", "Check/klog V", "Other/per_rollout row"}) {
 		t.Errorf("%q", r.Rows)
 	}
 	if v, ok := r.Value("Check/klog V", Seconds); seconds(v) != "6.000ns" || !ok {
