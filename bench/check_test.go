@@ -23,44 +23,46 @@ import (
 
 // Bias.
 //
-// Measured: a site that is off, as a loop around "if on { passed++ }": the check, a branch
-// that is always predicted right, and the loop, which "an empty loop" shows by itself.
-// Everything is in the nearest cache. Neighbouring iterations overlap in the processor, so
-// this is throughput: how much a busy program loses to one more site, not how long a site
-// takes when nothing else is to be done.
+// Measured: a site that is off, in a loop "if on { started++ }": the check, a branch that is always
+// predicted right, and the loop, which "an empty loop" shows alone. Everything is in the nearest
+// cache. Neighbouring turns overlap in the processor, so the time is throughput: what a busy
+// program loses to one more site.
 //
-// Not measured: a cold cache or branch predictor, and the code that a site adds around the
-// check. Under 1 ns the numbers are a cycle or two, and where a loop lies in memory decides
-// between them: two rows of the same instructions may differ by a factor of two. What such a
-// check costs is for the disassembly (cmd/budgets) to say.
+// Not measured: a cold cache or branch predictor, and the code that a site adds around the check.
+// Below 1 ns the position of a loop in memory makes more difference than its instructions: compare
+// those.
 //
-// What the compiler might have removed: a check whose answer it knows or that nobody uses.
-// Every switch is flipped both ways first, so no answer is constant, and passed is compared
-// with zero after the loop. It is a package-level variable: a local one the compiler counts up
-// without a branch, which no real site lets it do. Loads that are atomic stay in the loop by
-// definition. The one that is not, of the plain bool, Go's compiler does not move out of the
-// loop today; were it to, the row would show the empty loop's time.
+// What the compiler could remove: a check whose answer it knows or nothing uses. So each switch is
+// turned on and off first, and started, a package-level variable, is compared with zero at the end
+// (a local one is counted up without a branch). Atomic loads stay in the loop by definition. The
+// load of the plain bool is not moved out of the loop by today's compiler; if it were, the row would
+// have the empty loop's instructions.
 //
-// The peers answer a richer question than one bit: a level, a name, a rule. They are here
-// because they are what one would reach for, not because they do badly.
+// The peers answer a richer question than one bit: a level, a name, a rule. They are what a program
+// would use instead.
 func BenchmarkCheck(b *testing.B) {
-	b.Run("an empty loop", emptyLoop)
+	b.Run("an empty loop", func(b *testing.B) {
+		measure(b, func(n int) {
+			for range n {
+			}
+		})
+	})
 
 	b.Run("load and AND by hand", func(b *testing.B) {
-		offSite(b, func(on bool) { handWord.Store(word(on)) }, func(n int) {
+		offSite(b, func(on bool) { handWord.Store(enabledWord(on)) }, func(n int) {
 			for range n {
 				if handWord.Load()&bit != 0 {
-					passed++
+					started++
 				}
 			}
 		})
 	})
 
 	b.Run("spangate: constant bit, package-level gate", func(b *testing.B) {
-		offSite(b, func(on bool) { gate.Store(spangate.Mask(word(on))) }, func(n int) {
+		offSite(b, func(on bool) { gate.Store(spangate.Mask(enabledWord(on))) }, func(n int) {
 			for range n {
 				if gate.On(spangate.BitRollout) {
-					passed++
+					started++
 				}
 			}
 		})
@@ -68,10 +70,10 @@ func BenchmarkCheck(b *testing.B) {
 
 	b.Run("spangate: constant bit, gate behind a pointer", func(b *testing.B) {
 		g := pointer
-		offSite(b, func(on bool) { g.Store(spangate.Mask(word(on))) }, func(n int) {
+		offSite(b, func(on bool) { g.Store(spangate.Mask(enabledWord(on))) }, func(n int) {
 			for range n {
 				if g.On(spangate.BitRollout) {
-					passed++
+					started++
 				}
 			}
 		})
@@ -79,10 +81,10 @@ func BenchmarkCheck(b *testing.B) {
 
 	b.Run("spangate: variable mask, package-level gate", func(b *testing.B) {
 		m := spangate.MustParse("rollout")
-		offSite(b, func(on bool) { gate.Store(spangate.Mask(word(on))) }, func(n int) {
+		offSite(b, func(on bool) { gate.Store(spangate.Mask(enabledWord(on))) }, func(n int) {
 			for range n {
 				if gate.On(m) {
-					passed++
+					started++
 				}
 			}
 		})
@@ -92,7 +94,7 @@ func BenchmarkCheck(b *testing.B) {
 		offSite(b, func(on bool) { plain = on }, func(n int) {
 			for range n {
 				if plain {
-					passed++
+					started++
 				}
 			}
 		})
@@ -100,10 +102,10 @@ func BenchmarkCheck(b *testing.B) {
 
 	b.Run("map set behind an atomic pointer", func(b *testing.B) {
 		var set atomic.Pointer[map[string]struct{}]
-		offSite(b, func(on bool) { set.Store(names(on)) }, func(n int) {
+		offSite(b, func(on bool) { set.Store(enabledNames(on)) }, func(n int) {
 			for range n {
 				if _, ok := (*set.Load())["rollout"]; ok {
-					passed++
+					started++
 				}
 			}
 		})
@@ -111,19 +113,15 @@ func BenchmarkCheck(b *testing.B) {
 
 	b.Run("sync.Map", func(b *testing.B) {
 		var set sync.Map
-		for name := range *names(false) {
-			set.Store(name, struct{}{})
-		}
 		offSite(b, func(on bool) {
-			if on {
-				set.Store("rollout", struct{}{})
-			} else {
-				set.Delete("rollout")
+			set.Clear()
+			for name := range *enabledNames(on) {
+				set.Store(name, struct{}{})
 			}
 		}, func(n int) {
 			for range n {
 				if _, ok := set.Load("rollout"); ok {
-					passed++
+					started++
 				}
 			}
 		})
@@ -131,10 +129,10 @@ func BenchmarkCheck(b *testing.B) {
 
 	b.Run("bitset behind an atomic pointer", func(b *testing.B) {
 		var set atomic.Pointer[bitset.BitSet]
-		offSite(b, func(on bool) { set.Store(bitset.From([]uint64{word(on)})) }, func(n int) {
+		offSite(b, func(on bool) { set.Store(bitset.From([]uint64{enabledWord(on)})) }, func(n int) {
 			for range n {
 				if set.Load().Test(position) {
-					passed++
+					started++
 				}
 			}
 		})
@@ -142,16 +140,10 @@ func BenchmarkCheck(b *testing.B) {
 
 	b.Run("zap AtomicLevel.Enabled", func(b *testing.B) {
 		level := zap.NewAtomicLevel()
-		offSite(b, func(on bool) {
-			if on {
-				level.SetLevel(zap.DebugLevel)
-			} else {
-				level.SetLevel(zap.InfoLevel)
-			}
-		}, func(n int) {
+		offSite(b, func(on bool) { level.SetLevel(either(on, zap.DebugLevel, zap.InfoLevel)) }, func(n int) {
 			for range n {
 				if level.Enabled(zap.DebugLevel) {
-					passed++
+					started++
 				}
 			}
 		})
@@ -159,10 +151,10 @@ func BenchmarkCheck(b *testing.B) {
 
 	b.Run("slog LevelVar", func(b *testing.B) {
 		var level slog.LevelVar
-		offSite(b, func(on bool) { level.Set(slogLevel(on)) }, func(n int) {
+		offSite(b, func(on bool) { level.Set(either(on, slog.LevelDebug, slog.LevelInfo)) }, func(n int) {
 			for range n {
 				if slog.LevelDebug >= level.Level() {
-					passed++
+					started++
 				}
 			}
 		})
@@ -172,41 +164,36 @@ func BenchmarkCheck(b *testing.B) {
 		ctx := context.Background()
 		var level slog.LevelVar
 		log := slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: &level}))
-		offSite(b, func(on bool) { level.Set(slogLevel(on)) }, func(n int) {
+		offSite(b, func(on bool) { level.Set(either(on, slog.LevelDebug, slog.LevelInfo)) }, func(n int) {
 			for range n {
 				if log.Enabled(ctx, slog.LevelDebug) {
-					passed++
+					started++
 				}
 			}
 		})
 	})
 
 	b.Run("klog V", func(b *testing.B) {
-		// klog's verbosity is a flag of the process; no other benchmark reads it.
 		offSite(b, func(on bool) {
-			var level klog.Level
-			verbosity := "0"
-			if on {
-				verbosity = "1"
-			}
-			if err := level.Set(verbosity); err != nil {
+			var level klog.Level // Set sets the verbosity of the process
+			if err := level.Set(either(on, "1", "0")); err != nil {
 				b.Fatal(err)
 			}
 		}, func(n int) {
 			for range n {
 				if klog.V(1).Enabled() {
-					passed++
+					started++
 				}
 			}
 		})
 	})
 
 	b.Run("logr V, discarding", func(b *testing.B) {
-		log := logr.Discard() // has no switch to flip
-		timed(b, func(n int) {
+		log := logr.Discard() // can't be turned on
+		measureOff(b, func(n int) {
 			for range n {
 				if log.V(1).Enabled() {
-					passed++
+					started++
 				}
 			}
 		})
@@ -222,7 +209,7 @@ func BenchmarkCheck(b *testing.B) {
 		}, func(n int) {
 			for range n {
 				if trace.IsEnabled() {
-					passed++
+					started++
 				}
 			}
 		})
@@ -231,12 +218,8 @@ func BenchmarkCheck(b *testing.B) {
 	b.Run("OpenFeature, in-memory provider", func(b *testing.B) {
 		ctx := context.Background()
 		flag := func(on bool) map[string]memprovider.InMemoryFlag {
-			variant := "off"
-			if on {
-				variant = "on"
-			}
 			return map[string]memprovider.InMemoryFlag{"rollout": {
-				Key: "rollout", State: memprovider.Enabled, DefaultVariant: variant,
+				Key: "rollout", State: memprovider.Enabled, DefaultVariant: either(on, "on", "off"),
 				Variants: map[string]any{"on": true, "off": false},
 			}}
 		}
@@ -249,8 +232,27 @@ func BenchmarkCheck(b *testing.B) {
 		offSite(b, func(on bool) { provider.UpdateFlags(flag(on)) }, func(n int) {
 			for range n {
 				if client.Boolean(ctx, "rollout", false, openfeature.EvaluationContext{}) {
-					passed++
+					started++
 				}
+			}
+		})
+	})
+}
+
+// BenchmarkStore measures a change of the set, with the bias of BenchmarkCheck. A program changes
+// its set a few times an hour.
+func BenchmarkStore(b *testing.B) {
+	b.Run("spangate: Gate.Store", func(b *testing.B) {
+		measure(b, func(n int) {
+			for i := range n {
+				gate.Store(spangate.Mask(i))
+			}
+		})
+	})
+	b.Run("atomic store by hand", func(b *testing.B) {
+		measure(b, func(n int) {
+			for i := range n {
+				handWord.Store(uint64(i))
 			}
 		})
 	})
@@ -258,29 +260,25 @@ func BenchmarkCheck(b *testing.B) {
 
 const (
 	position = 10
-	bit      = uint64(1) << position
+	bit      = uint64(1) << position // spangate.BitRollout
 )
 
-// All switches of a kind that programs declare at package level are declared so here.
+// Switches of the kinds that programs declare at package level.
 var (
 	gate     spangate.Gate
-	pointer  = spangate.NewGate(0) // not in a function, whose stack would hold the gate itself
+	pointer  = spangate.NewGate(0) // in a function the gate itself would be on the stack
 	handWord atomic.Uint64
 	plain    bool
 )
 
-// word returns what is on beside rollout, and rollout itself if it is to be on: enough groups
-// that the map sets have more than one bucket.
-func word(rollout bool) uint64 {
-	w := uint64(spangate.PresetAll &^ spangate.BitRollout)
-	if rollout {
-		w |= bit
-	}
-	return w
+// enabledWord returns all of Gym's groups, rollout only if it is on: enough groups that a map of
+// them has more than one bucket.
+func enabledWord(rollout bool) uint64 {
+	return uint64(either(rollout, spangate.PresetAll, spangate.PresetAll&^spangate.BitRollout))
 }
 
-// names is word as a set of names.
-func names(rollout bool) *map[string]struct{} {
+// enabledNames is enabledWord as a set of names.
+func enabledNames(rollout bool) *map[string]struct{} {
 	set := make(map[string]struct{})
 	for g := range spangate.Gym.Groups() {
 		if g.Name != "rollout" || rollout {
@@ -290,51 +288,37 @@ func names(rollout bool) *map[string]struct{} {
 	return &set
 }
 
-func slogLevel(debug bool) slog.Level {
-	if debug {
-		return slog.LevelDebug
+func either[T any](on bool, ifOn, ifOff T) T {
+	if on {
+		return ifOn
 	}
-	return slog.LevelInfo
+	return ifOff
 }
 
-// passed counts how often a site was passed.
-var passed int
+// started counts the spans that sites would have started.
+var started int
 
-// offSite times a loop around a site that set has turned off, and fails the benchmark unless
-// the site follows set.
+// offSite measures loop, which goes through one site, after set has turned the site off. It fails
+// unless the site follows set.
 func offSite(b *testing.B, set func(on bool), loop func(n int)) {
 	b.Helper()
 	for _, on := range []bool{false, true, false} {
 		set(on)
-		passed = 0
+		started = 0
 		loop(1)
-		if (passed == 1) != on {
-			b.Fatalf("set to %t, the site was passed %d times", on, passed)
+		if (started == 1) != on {
+			b.Fatalf("the site set to %t started %d spans", on, started)
 		}
 	}
-	timed(b, loop)
+	measureOff(b, loop)
 }
 
-// timed times the loop, and fails the benchmark if a site was passed in it.
-//
-// The loop is a function of its own and this one is not inlined, so that it begins where the
-// linker puts functions, on a multiple of 32 bytes. In the middle of a benchmark it begins
-// anywhere, and one that crosses a boundary takes twice as long as one that does not.
-//
-//go:noinline
-func timed(b *testing.B, loop func(n int)) {
+// measureOff measures loop, and fails if a site in it starts a span.
+func measureOff(b *testing.B, loop func(n int)) {
 	b.Helper()
-	passed = 0
-	b.ResetTimer()
-	loop(b.N)
-	if passed != 0 {
-		b.Fatalf("%d of %d checks said on; the site is off", passed, b.N)
+	started = 0
+	measure(b, loop)
+	if started != 0 {
+		b.Fatalf("%d checks found the site on; it is off", started)
 	}
-}
-
-func emptyLoop(b *testing.B) {
-	timed(b, func(n int) {
-		for range n {
-		}
-	})
 }

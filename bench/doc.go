@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bench measures spangate beside what it would be used instead of. Everything here is a
-// Go benchmark in a test file, so that go test -bench runs any part of it; two commands make
-// something of them, and a third measures real work:
+// Package bench measures spangate beside what a program would use in its place. All of it is Go
+// benchmarks in test files; what each measures, and what not, stands above it:
 //
-//	go run ./bench/cmd/report    times everything, in rounds; prints it, and writes JSON, SVG and the tables of the docs
-//	go run ./bench/cmd/budgets   counts instructions and allocations; fails where a budget is broken
-//	go run ./bench/cmd/rollouts  measures the rollouts of examples/rollout: CPU time, instructions, spans and bytes by what is on
+//	go test -run '^$' -bench Check ./bench    one of them
+//	go tool benchstat old.txt new.txt         compares two runs
 //
-// Time decides nothing here that instructions can decide: it is for comparison.
+// Two commands use them:
+//
+//	go run ./bench/cmd/budgets    counts their instructions with valgrind; fails where a budget is broken
+//	go run ./bench/cmd/report     times them and writes bench/results and the tables of README.md and docs/cost.md
+//
+// Package rollouts measures real work: the four processes of examples/rollout.
 package bench

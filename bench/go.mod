@@ -2,6 +2,8 @@ module github.com/spangate/spangate/bench
 
 go 1.26.0
 
+tool golang.org/x/perf/cmd/benchstat
+
 require (
 	github.com/bits-and-blooms/bitset v1.29.0
 	github.com/go-logr/logr v1.4.4
@@ -12,7 +14,6 @@ require (
 	go.opentelemetry.io/otel/trace v1.47.0
 	go.uber.org/zap v1.28.0
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
-	golang.org/x/sys v0.50.0
 	k8s.io/klog/v2 v2.140.0
 )
 
@@ -26,6 +27,7 @@ require (
 	go.opentelemetry.io/otel/metric v1.47.0 // indirect
 	go.uber.org/mock v0.6.0 // indirect
 	go.uber.org/multierr v1.10.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
 )
 
 replace github.com/spangate/spangate => ../

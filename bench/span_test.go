@@ -6,114 +6,129 @@ import (
 	"context"
 	"testing"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/otelgate"
 )
 
 // Bias.
 //
-// Measured: Start and End of a span that is on, sampled and recorded, without attributes and
-// with a processor that drops it: what the gate adds to the SDK, at its most visible. A
-// batching processor, an exporter and attributes cost as much on both sides and would make
-// the ratio smaller.
+// Measured: Start and End of a span that is on, sampled and recorded, without attributes and with a
+// processor that drops it. An exporter and attributes cost both sides the same and would make the
+// ratio smaller. Where a value is in the context between the span and its parent, the gate allocates
+// once more.
 //
-// Where a value stands in the context between the span and the one above, the gate allocates
-// once more; those rows show it.
+// Not measured: calls of the span's methods in between, which through the gate are one promoted
+// call further away.
 //
-// Not measured: what reads the span in between. Through the gate it is a wrapper, so each
-// method is one promoted call further away.
-//
-// The SDK allocates a span of about 600 bytes, and how often the collector runs depends on
-// how full the heap is: these rows spread more than the others.
-//
-// What the compiler might have removed: nothing; both calls go through interfaces.
+// The SDK allocates about 600 bytes a span, and how often the collector runs depends on the heap:
+// the times of these rows spread more than others.
 func BenchmarkSpanOn(b *testing.B) {
-	b.Run("SDK, no parent", func(b *testing.B) {
-		startEnd(b, sdk(sdktrace.AlwaysSample()), context.Background())
-	})
-	b.Run("through the gate, no parent", func(b *testing.B) {
-		t, g := gated(b)
-		g.Enable(spangate.BitRollout)
-		startEnd(b, t, context.Background())
-	})
-	b.Run("SDK, under a span", func(b *testing.B) {
-		t := sdk(sdktrace.AlwaysSample())
-		startEnd(b, t, parent(b, t))
-	})
-	b.Run("through the gate, under a span", func(b *testing.B) {
-		t, g := gated(b)
-		g.Enable(spangate.BitRollout)
-		startEnd(b, t, parent(b, t))
-	})
-	b.Run("SDK, a value beneath a span", func(b *testing.B) {
-		t := sdk(sdktrace.AlwaysSample())
-		startEnd(b, t, deeper(parent(b, t)))
-	})
-	b.Run("through the gate, a value beneath a span", func(b *testing.B) {
-		t, g := gated(b)
-		g.Enable(spangate.BitRollout)
-		startEnd(b, t, deeper(parent(b, t)))
-	})
-}
-
-// Bias.
-//
-// Measured: a value that a program put in the context before the first of ten nested spans,
-// looked up beneath the last. The SDK makes one context a span, the gate one more; a program
-// puts values in between, which cost both the same.
-func BenchmarkValue(b *testing.B) {
-	b.Run("SDK", func(b *testing.B) { value(b, sdk(sdktrace.AlwaysSample())) })
-	b.Run("through the gate", func(b *testing.B) {
-		t, g := gated(b)
-		g.Enable(spangate.BitRollout)
-		value(b, t)
-	})
-}
-
-func value(b *testing.B, t trace.Tracer) {
-	b.Helper()
-	ctx := deeper(context.Background())
-	for range 10 {
-		ctx, _ = t.Start(ctx, "site")
-	}
-	for b.Loop() {
-		ctx.Value(valueKey{})
-	}
-}
-
-// Bias.
-//
-// Measured: Tracer for one scope, without options, which was asked for before. Some
-// instrumentation calls it for every span.
-func BenchmarkTracer(b *testing.B) {
-	b.Run("SDK", func(b *testing.B) { tracer(b, sdkProvider(sdktrace.AlwaysSample())) })
-	b.Run("through the gate", func(b *testing.B) { tracer(b, gatedProvider(b, new(spangate.Gate))) })
-}
-
-func tracer(b *testing.B, p trace.TracerProvider) {
-	b.Helper()
-	b.ReportAllocs()
-	for b.Loop() {
-		p.Tracer("bench")
+	for _, under := range []struct {
+		name       string
+		sdk, gated func() context.Context
+	}{
+		{"no parent", noSpan, noSpan},
+		{"under a span", sdkSpan, gatedSpan},
+		{"a value beneath a span", deeper(sdkSpan), deeper(gatedSpan)},
+	} {
+		b.Run("SDK, "+under.name, func(b *testing.B) { startEnd(b, recording(), under.sdk()) })
+		b.Run("through the gate, "+under.name, func(b *testing.B) {
+			gate.Store(spangate.PresetAll)
+			startEnd(b, gatedTracer(), under.gated())
+		})
 	}
 }
 
 func startEnd(b *testing.B, t trace.Tracer, ctx context.Context) {
-	b.Helper()
 	if _, span := t.Start(ctx, "site"); !span.IsRecording() {
 		b.Fatal("the span does not record")
 	}
-	once := func() {
-		_, span := t.Start(ctx, "site")
-		span.End()
+	measureWarm(b, func(n int) {
+		for range n {
+			_, span := t.Start(ctx, "site")
+			span.End()
+		}
+	})
+}
+
+// BenchmarkValue looks up a value that is in the context above ten nested spans. The SDK makes one
+// context a span, and so does the gate for a span started in the context of the one above; values
+// in between cost both the same.
+func BenchmarkValue(b *testing.B) {
+	gate.Store(spangate.PresetAll)
+	b.Run("SDK", func(b *testing.B) { value(b, recording()) })
+	b.Run("through the gate", func(b *testing.B) { value(b, gatedTracer()) })
+}
+
+func value(b *testing.B, t trace.Tracer) {
+	ctx := deeper(noSpan)()
+	for range 10 {
+		ctx, _ = t.Start(ctx, "site")
 	}
-	for range warmUp {
-		once()
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		once()
+	measure(b, func(n int) {
+		for range n {
+			if ctx.Value(valueKey{}) == nil {
+				b.Fatal("the value is lost")
+			}
+		}
+	})
+}
+
+// BenchmarkTracer asks for a scope seen before, as some instrumentation does for every span.
+func BenchmarkTracer(b *testing.B) {
+	b.Run("SDK", func(b *testing.B) { tracer(b, sdkProvider(sdkDefault)) })
+	b.Run("through the gate", func(b *testing.B) { tracer(b, gatedProvider) })
+}
+
+func tracer(b *testing.B, p trace.TracerProvider) {
+	measureWarm(b, func(n int) {
+		for range n {
+			p.Tracer("bench")
+		}
+	})
+}
+
+// BenchmarkDo calls a function that returns nil: directly, through Do whose site is off or on, and
+// through Do over OpenTelemetry's no-op, which Do can't know to be off. The function captures
+// nothing; one that captures variables is allocated by its caller in all rows. It is a
+// package-level variable, so the direct call is not inlined.
+func BenchmarkDo(b *testing.B) {
+	b.Run("the function alone", func(b *testing.B) {
+		var span trace.Span
+		ctx := noSpan()
+		measure(b, func(n int) {
+			for range n {
+				if err := work(ctx, span); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	})
+	for _, row := range []struct {
+		name    string
+		tracer  func() trace.Tracer
+		context func() context.Context
+		mask    spangate.Mask
+	}{
+		{"spangate, off, no parent", gatedTracer, noSpan, 0},
+		{"spangate, off, gated parent", gatedTracer, gatedSpan, 0},
+		{"spangate, on", gatedTracer, noSpan, spangate.BitRollout},
+		{"Do over trace/noop", noopTracer, noSpan, 0},
+	} {
+		b.Run(row.name, func(b *testing.B) {
+			gate.Store(row.mask)
+			t, ctx := row.tracer(), row.context()
+			measureWarm(b, func(n int) {
+				for range n {
+					if err := otelgate.Do(ctx, t, "site", work); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		})
 	}
 }
+
+var work = func(context.Context, trace.Span) error { return nil }

@@ -12,151 +12,188 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/otelgate"
 )
 
 // Bias.
 //
-// Measured: one Start whose span nobody ends, by a tracer that is off, in a loop with one
-// context and one name, everything in cache. The peers are the ways there are today to have
-// no span: OpenTelemetry's no-op, the SDK's samplers, and, at the end of the scale, the SDK
-// recording. The collector runs as it does in any program, and what is allocated is paid for
-// by the row that allocates it.
+// Measured: Start by a tracer that is off, in a loop with one context and one name, everything in
+// cache. The peers are the ways that there are today to have no span: OpenTelemetry's no-op, the
+// SDK's samplers, and at the end of the scale the SDK recording. Each row pays for the collection
+// of what it allocates.
 //
-// Not measured: End, which is an empty method on every span but a recording one; deep
-// contexts, in which every row looks further for its parent; the exporter.
+// Not measured: End, which is an empty method on every span but a recording one; deep contexts, in
+// which every row looks further for its parent; the exporter.
 //
-// The peers do other work than the gate, some of it wanted: a sampler that says no still
-// gives the span an identity, and hides what is beneath it. A ParentBased sampler follows its
-// parent, so under a sampled one it records; its row says so.
+// The peers do other work than the gate, some of it useful: a sampler that drops a span still gives
+// it an identity, and hides what is beneath it. A ParentBased sampler records under a sampled
+// parent; its row says so.
 //
-// What the compiler might have removed: nothing; Start is called through an interface, and
-// for b.Loop keeps what it returns alive. The loop itself costs spangate's fastest row more,
-// relative to what it measures, than any other row.
+// What the compiler could remove: nothing, since Start is called through an interface.
 
 func BenchmarkStartNoParent(b *testing.B) {
-	ctx := context.Background()
-	b.Run("spangate, off", func(b *testing.B) {
-		t, _ := gated(b)
-		start(b, t, ctx, false)
-	})
-	b.Run("spangate, off, guarded by gate.On", func(b *testing.B) {
-		t, g := gated(b)
-		guarded(b, t, g, ctx)
-	})
-	peers(b, ctx, false)
+	starts(b, start, noSpanRows)
 }
 
 func BenchmarkStartUnderSpan(b *testing.B) {
-	b.Run("spangate, off, gated parent", func(b *testing.B) {
-		t, g := gated(b)
-		start(b, t, gatedParent(b, t, g), false)
+	starts(b, start, []startRow{
+		{"spangate, off, gated parent", gatedTracer, gatedSpan, false},
+		{"spangate, off, a value beneath a gated parent", gatedTracer, deeper(gatedSpan), false},
+		{"spangate, off, raw SDK parent", gatedTracer, sdkSpan, false},
+		{"spangate, off, guarded by gate.On", nil, gatedSpan, false},
+		{"trace/noop", noopTracer, sdkSpan, false},
+		{"SDK, NeverSample", neverSample, sdkSpan, false},
+		{"SDK, ParentBased ratio 0 (records, as its parent does)", ratioZero, sdkSpan, true},
+		{"SDK, recording", recording, sdkSpan, true},
 	})
-	b.Run("spangate, off, a value beneath a gated parent", func(b *testing.B) {
-		t, g := gated(b)
-		start(b, t, deeper(gatedParent(b, t, g)), false)
-	})
-	b.Run("spangate, off, raw SDK parent", func(b *testing.B) {
-		t, _ := gated(b)
-		start(b, t, parent(b, sdk(sdktrace.AlwaysSample())), false)
-	})
-	b.Run("spangate, off, guarded by gate.On", func(b *testing.B) {
-		t, g := gated(b)
-		guarded(b, t, g, gatedParent(b, t, g))
-	})
-	peers(b, parent(b, sdk(sdktrace.AlwaysSample())), true)
 }
 
 func BenchmarkStartUnderRemoteParent(b *testing.B) {
-	b.Run("spangate, off", func(b *testing.B) {
-		t, _ := gated(b)
-		start(b, t, remoteParent(), false)
+	starts(b, start, []startRow{
+		{"spangate, off", gatedTracer, remoteParent, false},
+		{"spangate, off, guarded by gate.On", nil, remoteParent, false},
+		{"trace/noop", noopTracer, remoteParent, false},
+		{"SDK, NeverSample", neverSample, remoteParent, false},
+		{"SDK, ParentBased ratio 0 (records, as its parent does)", ratioZero, remoteParent, true},
+		{"SDK, recording", recording, remoteParent, true},
 	})
-	b.Run("spangate, off, guarded by gate.On", func(b *testing.B) {
-		t, g := gated(b)
-		guarded(b, t, g, remoteParent())
-	})
-	peers(b, remoteParent(), true)
 }
 
 func BenchmarkStartWithTwoAttributes(b *testing.B) {
-	ctx := context.Background()
-	b.Run("spangate, off", func(b *testing.B) {
-		t, _ := gated(b)
-		startWithAttributes(b, t, ctx, false)
-	})
-	b.Run("spangate, off, guarded by gate.On", func(b *testing.B) {
-		t, g := gated(b)
-		b.ReportAllocs()
-		for b.Loop() {
-			if g.On(spangate.BitRollout) {
-				startOnceWithAttributes(t, ctx)
-				b.Fatal("the site is off")
+	starts(b, startWithAttributes, noSpanRows)
+}
+
+// startRow is one way to have no span, or to have one.
+type startRow struct {
+	name    string
+	tracer  func() trace.Tracer // nil: the program checks the gate itself
+	context func() context.Context
+	records bool
+}
+
+var noSpanRows = []startRow{
+	{"spangate, off", gatedTracer, noSpan, false},
+	{"spangate, off, guarded by gate.On", nil, noSpan, false},
+	{"trace/noop", noopTracer, noSpan, false},
+	{"SDK, NeverSample", neverSample, noSpan, false},
+	{"SDK, ParentBased ratio 0", ratioZero, noSpan, false},
+	{"SDK, recording", recording, noSpan, true},
+}
+
+// starts measures the rows in the loop that start or startWithAttributes returns.
+func starts(b *testing.B, loop func(trace.Tracer, context.Context) func(n int), rows []startRow) {
+	for _, row := range rows {
+		b.Run(row.name, func(b *testing.B) {
+			gate.Store(spangate.PresetAll &^ spangate.BitRollout)
+			ctx := row.context()
+			if row.tracer == nil {
+				measureOff(b, startGuarded(gatedTracer(), ctx))
+				return
+			}
+			t := row.tracer()
+			if _, span := t.Start(ctx, "site"); span.IsRecording() != row.records {
+				b.Fatalf("the span records: %t", !row.records)
+			}
+			measureWarm(b, loop(t, ctx))
+		})
+	}
+}
+
+func start(t trace.Tracer, ctx context.Context) func(n int) {
+	return func(n int) {
+		for range n {
+			t.Start(ctx, "site")
+		}
+	}
+}
+
+func startWithAttributes(t trace.Tracer, ctx context.Context) func(n int) {
+	return func(n int) {
+		for range n {
+			t.Start(ctx, "site", trace.WithAttributes(attribute.String("task", "gsm8k"), attribute.Int("attempt", 1)))
+		}
+	}
+}
+
+// Inlined, startGuarded would have its loop copied, and the compiler does not inline the calls in
+// such a copy.
+//
+//go:noinline
+func startGuarded(t trace.Tracer, ctx context.Context) func(n int) {
+	return func(n int) {
+		for range n {
+			if gate.On(spangate.BitRollout) {
+				startWithAttributes(t, ctx)(1)
+				started++
 			}
 		}
-	})
-	b.Run("trace/noop", func(b *testing.B) { startWithAttributes(b, noopTracer(), ctx, false) })
-	b.Run("SDK, NeverSample", func(b *testing.B) { startWithAttributes(b, sdk(sdktrace.NeverSample()), ctx, false) })
-	b.Run("SDK, ParentBased ratio 0", func(b *testing.B) { startWithAttributes(b, sdk(ratioZero()), ctx, false) })
-	b.Run("SDK, recording", func(b *testing.B) { startWithAttributes(b, sdk(sdktrace.AlwaysSample()), ctx, true) })
-}
-
-// peers runs start for each peer. The parent of ctx, if sampled, has a ParentBased sampler
-// record.
-func peers(b *testing.B, ctx context.Context, sampled bool) {
-	b.Run("trace/noop", func(b *testing.B) { start(b, noopTracer(), ctx, false) })
-	b.Run("SDK, NeverSample", func(b *testing.B) { start(b, sdk(sdktrace.NeverSample()), ctx, false) })
-	name := "SDK, ParentBased ratio 0"
-	if sampled {
-		name += " (records, as its parent does)"
-	}
-	b.Run(name, func(b *testing.B) { start(b, sdk(ratioZero()), ctx, sampled) })
-	b.Run("SDK, recording", func(b *testing.B) { start(b, sdk(sdktrace.AlwaysSample()), ctx, true) })
-}
-
-func noopTracer() trace.Tracer { return noop.NewTracerProvider().Tracer("bench") }
-
-func ratioZero() sdktrace.Sampler { return sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0)) }
-
-func start(b *testing.B, t trace.Tracer, ctx context.Context, records bool) {
-	b.Helper()
-	if _, span := t.Start(ctx, "site"); span.IsRecording() != records {
-		b.Fatalf("recording: %t, want %t", !records, records)
-	}
-	for range warmUp {
-		t.Start(ctx, "site")
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		t.Start(ctx, "site")
 	}
 }
 
-func startWithAttributes(b *testing.B, t trace.Tracer, ctx context.Context, records bool) {
-	b.Helper()
-	if _, span := startOnceWithAttributes(t, ctx); span.IsRecording() != records {
-		b.Fatalf("recording: %t, want %t", !records, records)
-	}
-	for range warmUp {
-		startOnceWithAttributes(t, ctx)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		startOnceWithAttributes(t, ctx)
-	}
+func noopTracer() trace.Tracer  { return noop.NewTracerProvider().Tracer("bench") }
+func neverSample() trace.Tracer { return sdkProvider(sdktrace.NeverSample()).Tracer("bench") }
+func recording() trace.Tracer   { return sdkProvider(sdkDefault).Tracer("bench") }
+func ratioZero() trace.Tracer {
+	return sdkProvider(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0))).Tracer("bench")
 }
 
-func startOnceWithAttributes(t trace.Tracer, ctx context.Context) (context.Context, trace.Span) {
-	return t.Start(ctx, "site", trace.WithAttributes(attribute.String("task", "gsm8k"), attribute.Int("attempt", 1)))
+// gatedTracer is of group rollout, behind gate, over the SDK recording.
+func gatedTracer() trace.Tracer { return gatedProvider.Tracer("bench") }
+
+// gatedProvider is one for all, since only spans that it started itself count as gated under it.
+var gatedProvider = func() trace.TracerProvider {
+	p, err := otelgate.NewTracerProvider(sdkProvider(sdkDefault), &gate, otelgate.Rule{Group: spangate.BitRollout})
+	if err != nil {
+		panic(err)
+	}
+	return p
+}()
+
+// sdkDefault is the sampler of an SDK without options.
+var sdkDefault = sdktrace.ParentBased(sdktrace.AlwaysSample())
+
+// sdkProvider is the SDK as a program has it that exports, without what exporting costs: without a
+// processor the SDK takes shortcuts.
+func sdkProvider(sampler sdktrace.Sampler) trace.TracerProvider {
+	return sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler), sdktrace.WithSpanProcessor(discard{}))
 }
 
-// guarded is start where the program checks the gate itself.
-func guarded(b *testing.B, t trace.Tracer, g *spangate.Gate, ctx context.Context) {
-	b.Helper()
-	b.ReportAllocs()
-	for b.Loop() {
-		if g.On(spangate.BitRollout) {
-			t.Start(ctx, "site")
-			b.Fatal("the site is off")
-		}
-	}
+// discard is a span processor that drops its spans.
+type discard struct{}
+
+var _ sdktrace.SpanProcessor = discard{}
+
+func (discard) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+func (discard) OnEnd(sdktrace.ReadOnlySpan)                     {}
+func (discard) Shutdown(context.Context) error                  { return nil }
+func (discard) ForceFlush(context.Context) error                { return nil }
+
+func noSpan() context.Context { return context.Background() }
+
+// sdkSpan returns a context with a recording span of the SDK in it.
+func sdkSpan() context.Context {
+	ctx, _ := recording().Start(context.Background(), "parent")
+	return ctx
+}
+
+// gatedSpan returns a context with a recording span in it that was started through the gate.
+func gatedSpan() context.Context {
+	defer gate.Store(gate.Enable(spangate.BitRollout))
+	ctx, _ := gatedTracer().Start(context.Background(), "parent")
+	return ctx
+}
+
+// valueKey is the key of a value that a program keeps in its context.
+type valueKey struct{}
+
+// deeper puts a value beneath what parent returns.
+func deeper(parent func() context.Context) func() context.Context {
+	return func() context.Context { return context.WithValue(parent(), valueKey{}, 1) }
+}
+
+// remoteParent returns a context as propagation leaves it for a sampled incoming request.
+func remoteParent() context.Context {
+	return trace.ContextWithRemoteSpanContext(context.Background(), trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled,
+	}))
 }

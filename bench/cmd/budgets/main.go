@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command budgets holds spangate to its budgets by what no load on the machine can change:
-// what a site compiles to, how many instructions operations execute, and what they allocate.
-// It prints every budget with what was found, and fails if one is broken.
+// Command budgets counts the instructions of this module's benchmarks, which no load on the machine
+// changes, with valgrind's callgrind. It fails if a budget is broken, or if a count of spangate's
+// own is more than 5 % from the accepted one, in bench/results/instructions.txt.
 //
-//	go run ./bench/cmd/budgets                everything; needs valgrind
-//	go run ./bench/cmd/budgets -count=false   without instruction counts
-//	go run ./bench/cmd/budgets -update        accept the counts: writes bench/instructions.json
+//	go run ./bench/cmd/budgets           from the root of the repository
+//	go run ./bench/cmd/budgets -update   accepts the counts
 package main
 
 import (
@@ -15,108 +14,194 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 
-	"github.com/spangate/spangate/bench/internal/budget"
-	"github.com/spangate/spangate/bench/internal/callgrind"
-	"github.com/spangate/spangate/bench/internal/module"
-	"github.com/spangate/spangate/bench/internal/operation"
+	"github.com/spangate/spangate/bench/internal/results"
 )
 
+const acceptedFile = "bench/results/instructions.txt"
+
 func main() {
-	count := flag.Bool("count", true, "count instructions, with valgrind")
-	update := flag.Bool("update", false, "write the counts as the new baseline")
+	update := flag.Bool("update", false, "accept the counts: write "+acceptedFile)
 	flag.Parse()
-	if err := run(os.Stdout, *count, *update); err != nil {
+	if err := run(os.Stdout, *update); err != nil {
 		fmt.Fprintln(os.Stderr, "budgets:", err)
 		os.Exit(1)
 	}
 }
 
-func run(w io.Writer, count, update bool) error {
-	if update && !count {
-		return errors.New("-update needs the counts that -count=false leaves out")
-	}
-	verdicts, err := budget.Sites()
+func run(w io.Writer, update bool) error {
+	text, err := count()
 	if err != nil {
 		return err
 	}
-	allocations, err := budget.Allocations()
+	if update {
+		if err := os.WriteFile(acceptedFile, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	accepted, err := results.Read(acceptedFile)
 	if err != nil {
+		return fmt.Errorf("%w; run it in the root of the repository", err)
+	}
+	found := new(results.Results)
+	if err := found.Add("callgrind", text); err != nil {
 		return err
 	}
-	verdicts = append(verdicts, allocations...)
-	if count {
-		instructions, err := instructions(update)
+	return judge(w, found, accepted)
+}
+
+// judge prints every budget of instructions with what was found, and what changed.
+func judge(w io.Writer, found, accepted *results.Results) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	broken := 0
+	for _, b := range results.Budgets {
+		if b.Unit != results.Instructions {
+			continue
+		}
+		ratio, met, err := found.Judge(b)
 		if err != nil {
 			return err
 		}
-		verdicts = append(verdicts, instructions...)
+		mark := "ok"
+		if !met {
+			mark = "BROKEN"
+			broken++
+		}
+		fmt.Fprintf(table, "%s\t%s\tat most %s times %s\tfound: %s\n", mark, b.What, results.Times(b.Most), b.To, results.Times(ratio))
 	}
-	if broken := show(w, verdicts); broken > 0 {
-		return fmt.Errorf("%d of %d budgets are broken", broken, len(verdicts))
+	table.Flush()
+	changes, err := found.Changed(accepted)
+	if err != nil {
+		return err
+	}
+	for _, change := range changes {
+		fmt.Fprintln(w, change)
+	}
+	if broken > 0 || len(changes) > 0 {
+		return fmt.Errorf("%d budgets are broken and %d counts have changed since %s (this is %s); if that is meant, run go run ./bench/cmd/budgets -update and commit %[3]s with the reason",
+			broken, len(changes), accepted.Config["go"], runtime.Version(), acceptedFile)
 	}
 	return nil
 }
 
-// instructions counts, and with update makes the counts the baseline before it judges them.
-func instructions(update bool) (verdicts []budget.Verdict, err error) {
-	dir, err := module.Dir()
-	if err != nil {
-		return nil, err
+// count returns the instructions of every benchmark in Go's benchmark format.
+func count() (text string, err error) {
+	if _, err := exec.LookPath("valgrind"); err != nil {
+		return "", errors.New("valgrind is not installed (Debian and Ubuntu: apt-get install valgrind)")
 	}
-	file := filepath.Join(dir, "instructions.json")
-	counts, err := counts()
+	dir, err := os.MkdirTemp("", "spangate-budgets-")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if update {
-		if err := budget.NewBaseline(counts).Write(file); err != nil {
-			return nil, err
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	program := filepath.Join(dir, "bench.test")
+	// Without DWARF, whose version valgrind may not know.
+	if _, err := output(exec.Command("go", "test", "-c", "-ldflags=-w", "-o", program, "./bench")); err != nil {
+		return "", err
+	}
+	list, err := output(exec.Command(program, "-test.list=^Benchmark"))
+	if err != nil {
+		return "", err
+	}
+	text = fmt.Sprintf("go: %s\ngoos: %s\ngoarch: %s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	for _, benchmark := range strings.Fields(list) {
+		lines, err := countBenchmark(dir, program, benchmark)
+		for range 4 { // see errPreempted
+			if errors.Is(err, errPreempted) {
+				lines, err = countBenchmark(dir, program, benchmark)
+			}
 		}
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", benchmark, err)
+		}
+		text += lines
 	}
-	baseline, err := budget.ReadBaseline(file)
-	if err != nil {
-		return nil, err
-	}
-	return budget.Instructions(counts, baseline), nil
+	return text, nil
 }
 
-func counts() (counts map[string]float64, err error) {
-	c, err := callgrind.New()
-	if errors.Is(err, callgrind.ErrMissing) {
-		return nil, fmt.Errorf("%w; without it, -count=false checks the rest", err)
+// errPreempted is returned if the scheduler interrupted what was counted, which callgrind takes for
+// its end. It happens now and then.
+var errPreempted = errors.New("a loop was interrupted while its instructions were counted")
+
+// turns returns how often the operations of a benchmark are done in one count. Valgrind lets another
+// thread run after every 100,000 basic blocks, about half a million instructions: in less the
+// scheduler can't preempt what is counted.
+func turns(benchmark string) int {
+	if benchmark == "BenchmarkGrowthSpec" || benchmark == "BenchmarkGrowthSetSpec" {
+		return 4
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	counts = make(map[string]float64)
-	for _, o := range operation.All {
-		if counts[o.Name], err = c.Instructions(o.Name); err != nil {
-			return nil, err
-		}
-	}
-	return counts, nil
+	return 71
 }
 
-// show prints the verdicts as a table and returns how many budgets are broken.
-func show(w io.Writer, verdicts []budget.Verdict) (broken int) {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, v := range verdicts {
-		mark := "ok"
-		if !v.OK {
-			mark = "BROKEN"
-			broken++
-		}
-		fmt.Fprintf(table, "%s\t%s\tbudget: %s\tfound: %s\n", mark, v.What, v.Budget, v.Found)
+// notCounted has the benchmarks of what goroutines do to each other, which is a matter of time.
+const notCounted = "Growth(Goroutines|Toggling|Neighbour)"
+
+// countBenchmark counts each row of a benchmark three times. Callgrind counts in the function that
+// is called counted and writes a file whenever it returns: for each count, after one turn, with
+// which go test begins, and after all. The difference is the operation alone.
+func countBenchmark(dir, program, benchmark string) (lines string, err error) {
+	n := turns(benchmark)
+	profile := filepath.Join(dir, "callgrind.out")
+	const counted = "github.com/spangate/spangate/bench.counted"
+	cmd := exec.Command("valgrind", "--tool=callgrind", "--toggle-collect="+counted, "--dump-after="+counted, "--callgrind-out-file="+profile,
+		program, "-test.run=^$", "-test.bench=^"+benchmark+"$", "-test.skip="+notCounted, "-test.count=3", fmt.Sprintf("-test.benchtime=%dx", n))
+	cmd.Env = append(os.Environ(), "GOGC=off", "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1,memprofilerate=0")
+	out, err := output(cmd)
+	if err != nil {
+		return "", err
 	}
-	table.Flush()
-	for _, v := range verdicts {
-		if !v.OK && v.Remedy != "" {
-			fmt.Fprintf(w, "%s: %s\n", v.What, v.Remedy)
+	var counts []int
+	for {
+		file := fmt.Sprintf("%s.%d", profile, len(counts)+1)
+		text, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		_, after, ok := strings.Cut(string(text), "\nsummary: ")
+		if err != nil || !ok {
+			return "", errors.Join(err, fmt.Errorf("callgrind's profile %s has no summary", file))
+		}
+		first, _, _ := strings.Cut(after, "\n")
+		sum, err := strconv.Atoi(first)
+		if err != nil {
+			return "", err
+		}
+		counts = append(counts, sum)
+		if err := os.Remove(file); err != nil {
+			return "", err
 		}
 	}
-	return broken
+	i := 0
+	for line := range strings.Lines(out) {
+		// "BenchmarkTracer/SDK   101   17119 ns/op   0 B/op   0 allocs/op"
+		fields := strings.Fields(line)
+		if len(fields) != 8 || fields[7] != "allocs/op" {
+			continue
+		}
+		if i+1 >= len(counts) || counts[i] >= counts[i+1] {
+			return "", errPreempted
+		}
+		lines += fmt.Sprintf("%s 1 %.1f instructions/op %s allocs/op\n", fields[0], float64(counts[i+1]-counts[i])/float64(n-1), fields[6])
+		i += 2
+	}
+	if i != len(counts) {
+		return "", errPreempted
+	}
+	return lines, nil
+}
+
+func output(cmd *exec.Cmd) (string, error) {
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w\n%s%s", cmd, err, out, stderr.String())
+	}
+	return string(out), nil
 }

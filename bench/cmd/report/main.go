@@ -1,113 +1,138 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command report times everything in this module against everything that it is compared
-// with, in rounds, and prints it: medians, spread, ratios, and verdicts on the budgets that
-// are about time. No verdict of a clock fails it; that is for cmd/budgets.
+// Command report times this module's benchmarks and fills the tables of README.md and docs/cost.md.
+// What was measured is kept in bench/results in Go's benchmark format, which benchstat reads.
 //
-//	go run ./bench/cmd/report          prints, and writes what the repository keeps: bench/results and the tables of the docs
-//	go run ./bench/cmd/report -short   prints a rough version and writes nothing
+//	go run ./bench/cmd/report             from the root of the repository
+//	go run ./bench/cmd/report -rollouts   measures real work too, which takes a few minutes and needs valgrind
+//	go run ./bench/cmd/report -tables     measures nothing: fills the tables from bench/results
+//
+// Instructions are counted by cmd/budgets. No time makes it fail; real work that takes more
+// instructions with everything off than compiled out does.
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/signal"
+	"os/exec"
 	"path/filepath"
-	"time"
+	"runtime"
+	"strings"
 
-	"github.com/spangate/spangate/bench/internal/module"
-	"github.com/spangate/spangate/bench/internal/result"
-	"github.com/spangate/spangate/bench/internal/rounds"
+	"github.com/spangate/spangate/bench/internal/results"
 )
 
+// rounds is how often the benchmarks run, all of them each time: what slows the machine for a while
+// then does not slow every measurement of one row.
+const rounds = 10
+
 func main() {
-	short := flag.Bool("short", false, "three short rounds, and nothing written")
-	count := flag.Int("rounds", 40, "how many rounds to run")
+	rollouts := flag.Bool("rollouts", false, "measure real work too")
+	tables := flag.Bool("tables", false, "measure nothing, only fill the tables")
 	flag.Parse()
-	o := rounds.Options{Rounds: *count, BenchTime: "5ms", Python: 10 * time.Millisecond, Progress: os.Stderr}
-	if *short {
-		o.Rounds, o.BenchTime, o.Python = 3, "1ms", 2*time.Millisecond
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o, !*short); err != nil {
+	if err := run(!*tables, *rollouts); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, o rounds.Options, keep bool) error {
-	samples, err := rounds.Run(ctx, o)
-	if err != nil {
-		return err
-	}
-	report, err := result.New(samples)
-	if err != nil {
-		return err
-	}
-	if err := report.Print(os.Stdout); err != nil {
-		return err
-	}
-	if !keep {
-		return nil
-	}
-	dir, err := module.Dir()
-	if err != nil {
-		return err
-	}
-	return write(report, filepath.Dir(dir))
-}
-
-// pages have tables of the report, in the folder of the repository.
-var pages = []string{"README.md", "docs/cost.md"}
-
-// write writes what the repository keeps of the report to root.
-func write(report *result.Report, root string) error {
-	results := filepath.Join(root, "bench", "results")
-	if err := os.MkdirAll(results, 0o755); err != nil {
-		return err
-	}
-	text, err := json.MarshalIndent(report, "", "\t")
-	if err != nil {
-		return err
-	}
-	files := map[string]string{"report.json": string(text) + "\n"}
-	charts, err := report.Charts()
-	if err != nil {
-		return err
-	}
-	for name, svg := range charts {
-		files[name] = svg
-	}
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(results, name), []byte(content), 0o644); err != nil {
+func run(times, rollouts bool) error {
+	if times {
+		if err := measure("times.txt", func(dir string) (string, error) { return timeBenchmarks(dir, rounds, "5ms") }); err != nil {
 			return err
 		}
+	}
+	if rollouts {
+		if err := measure("rollouts.txt", measureRollouts); err != nil {
+			return err
+		}
+	}
+	r, err := read(".")
+	if err != nil {
+		return fmt.Errorf("%w; run it in the root of the repository", err)
 	}
 	for _, page := range pages {
-		if err := fill(report, filepath.Join(root, page)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			return err
+		}
+		filled, err := r.Fill(string(text))
+		if err != nil {
+			return fmt.Errorf("%s: %w", page, err)
+		}
+		if err := os.WriteFile(page, []byte(filled), 0o644); err != nil {
 			return err
 		}
 	}
-	return nil
+	found, met, err := r.Judge(results.OffToCompiledOut)
+	if err == nil && !met {
+		err = fmt.Errorf("%s takes %.4f times the instructions of one that is compiled out", results.OffToCompiledOut.What, found)
+	}
+	return err
 }
 
-func fill(report *result.Report, page string) error {
-	text, err := os.ReadFile(page)
+// pages have tables.
+var pages = []string{"README.md", "docs/cost.md"}
+
+// read reads the results that are kept in a repository.
+func read(root string) (*results.Results, error) {
+	dir := filepath.Join(root, "bench", "results")
+	return results.Read(filepath.Join(dir, "instructions.txt"), filepath.Join(dir, "times.txt"), filepath.Join(dir, "rollouts.txt"))
+}
+
+// measure keeps in file what f measures in a folder that is removed afterwards.
+func measure(file string, f func(dir string) (string, error)) error {
+	dir, err := os.MkdirTemp("", "spangate-report-")
 	if err != nil {
 		return err
 	}
-	filled, err := report.Fill(string(text))
+	text, err := f(dir)
+	if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join("bench", "results", file), []byte("go: "+runtime.Version()+"\n"+text), 0o644)
+}
+
+// timeBenchmarks runs in the root of the repository and builds in dir.
+func timeBenchmarks(dir string, rounds int, benchtime string) (text string, err error) {
+	program := filepath.Join(dir, "bench.test")
+	if _, err := output("go", "test", "-c", "-o", program, "./bench"); err != nil {
+		return "", err
+	}
+	for i := range rounds {
+		fmt.Fprintf(os.Stderr, "round %d of %d\n", i+1, rounds)
+		out, err := output(program, "-test.run=^$", "-test.bench=.", "-test.benchtime="+benchtime)
+		if err != nil {
+			return "", err
+		}
+		text += out
+	}
+	python, err := output("python3", filepath.Join("bench", "python", "nemo_lens_shaped.py"))
+	return text + python, err
+}
+
+func measureRollouts(string) (text string, err error) {
+	for _, args := range []string{"-count=6", "-count=2 -instructions -rollouts=100"} {
+		fmt.Fprintln(os.Stderr, "rollouts", args)
+		command := append(strings.Fields("go test -run=^$ -bench=. -benchtime=1x -timeout=20m ./bench/rollouts"), strings.Fields(args)...)
+		out, err := output(command...)
+		if err != nil {
+			return "", err
+		}
+		text += out
+	}
+	return text, nil
+}
+
+func output(command ...string) (string, error) {
+	var stderr strings.Builder
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
 	if err != nil {
-		return fmt.Errorf("%s: %w", page, err)
+		return "", fmt.Errorf("%s: %w\n%s%s", cmd, err, out, stderr.String())
 	}
-	if filled == string(text) {
-		return nil
-	}
-	return os.WriteFile(page, []byte(filled), 0o644)
+	return string(out), nil
 }
