@@ -8,7 +8,7 @@ require (
 	github.com/charmbracelet/x/term v0.2.2
 	github.com/creack/pty v1.1.24
 	github.com/rogpeppe/go-internal v1.16.0
-	github.com/spangate/spangate v0.0.0
+	github.com/spangate/spangate v0.1.0
 	github.com/spf13/cobra v1.10.2
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
@@ -38,5 +38,3 @@ require (
 	golang.org/x/sys v0.50.0 // indirect
 	golang.org/x/tools v0.26.0 // indirect
 )
-
-replace github.com/spangate/spangate => ../../

@@ -1,5 +1,5 @@
 // The oldest versions that the root module asks for, and the otelhttp that goes with them:
-// go test -modfile oldest.mod, with GOWORK=off.
+// GOWORK=off go test -modfile oldest.mod ./otelgate. It is not tidy, since it is for that package alone.
 module github.com/spangate/spangate/internal/test
 
 go 1.25.0
