@@ -118,7 +118,11 @@ func (c *changing) Value(key any) any {
 
 // The gate looks for a span of the base's in such a context. There is none; the search must end.
 func TestStartEndsInAContextThatChangesUnderABaseThatPutsNoSpanInIt(t *testing.T) {
-	plain := gatedOver(t, baseOf{tracer: funcTracer{start: func(ctx context.Context) (context.Context, trace.Span) { return ctx, noop.Span{} }}})
+	var own, parent trace.Span = labelsSpan{noop.Span{}}, nil
+	plain := gatedOver(t, baseOf{tracer: funcTracer{start: func(ctx context.Context) (context.Context, trace.Span) {
+		parent = trace.SpanFromContext(ctx)
+		return ctx, own
+	}}})
 	stacked := gatedOver(t, plain.Group(on))
 	for _, p := range []*otelgate.TracerProvider{plain, stacked} {
 		c := &changing{Context: t.Context()}
@@ -133,6 +137,7 @@ func TestStartEndsInAContextThatChangesUnderABaseThatPutsNoSpanInIt(t *testing.T
 		case <-time.After(10 * time.Second):
 			t.Fatal("Start hangs")
 		}
+		assert.Equal(t, own, parent, "the base sees the span that it returned")
 	}
 }
 
