@@ -211,7 +211,7 @@ func putBaseline(c *Controller, r *http.Request, by author) (*lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := Baseline{Spec: in.Spec, AllowPending: in.AllowPending, Who: cmp.Or(by.who, in.Who, from(r)), Why: in.Why}
+	b := Baseline{Spec: in.Spec, AllowPending: in.AllowPending, Who: cmp.Or(in.Who, from(r)), Why: in.Why}
 	return nil, c.setBaseline(by, b, listed, false)
 }
 
