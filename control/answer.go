@@ -83,7 +83,7 @@ func (s *snapshots) get(c *Controller) *snapshot {
 }
 
 // split returns the JSON of a state in parts: between them belong the Left of each lease, Now and
-// Writable, in this order. The gaps are found by a mark that nobody can guess.
+// Writable, in this order. A random mark stands in the gaps.
 func split(state wire.State) [][]byte {
 	mark := rand.Text()
 	state.Leases = slices.Clone(state.Leases)

@@ -30,9 +30,9 @@ func get(t *testing.T, h http.Handler, accept string) string {
 	return w.Body.String()
 }
 
-// TestAnswerIsTheStateAtAnyTime pins that an answer that was built when its generation was
-// first asked for says what State says now, whatever is in the state.
-func TestAnswerIsTheStateAtAnyTime(t *testing.T) {
+// TestCachedAnswerIsTheCurrentState pins that an answer that was built at the first request for its
+// generation is what State returns now, with any text in the state.
+func TestCachedAnswerIsTheCurrentState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hostile = `,"left":"",","now":"0001-01-01T00:00:00Z","writable":false\`
 		f := newFixture(t, control.StartupBaseline(control.Baseline{Spec: "left,now,writable", Who: hostile, Why: hostile}))
@@ -83,8 +83,7 @@ func TestPageIsNotSentAgainUnlessItChanged(t *testing.T) {
 			r := httptest.NewRequest("GET", "/", nil)
 			r.Header.Set("Accept", "text/html")
 			r.Header.Set("If-None-Match", tag)
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, r)
+			w := serve(h, r)
 			tag = w.Header().Get("ETag")
 			require.Equal(t, w.Code == http.StatusNotModified, w.Body.Len() == 0)
 			return w.Code
@@ -100,7 +99,7 @@ func TestPageIsNotSentAgainUnlessItChanged(t *testing.T) {
 	})
 }
 
-func TestReadersAndWritersAtOnceGetWholeAnswers(t *testing.T) {
+func TestConcurrentReadersGetWholeAnswers(t *testing.T) {
 	f := newFixture(t)
 	h := control.Handler(f.Controller, control.Authorize(control.Anyone("example.com")))
 	stop := make(chan struct{})
@@ -140,9 +139,9 @@ func TestReadersAndWritersAtOnceGetWholeAnswers(t *testing.T) {
 	writer.Wait()
 }
 
-// TestAnswerIsBuiltOnceAGeneration pins that what a GET allocates does not depend on how many
+// TestAnswerIsBuiltOncePerGeneration pins that what a GET allocates does not depend on how many
 // leases there are. The page shows a hundred of them.
-func TestAnswerIsBuiltOnceAGeneration(t *testing.T) {
+func TestAnswerIsBuiltOncePerGeneration(t *testing.T) {
 	few, many := control.Handler(withLeases(t, 200).Controller), control.Handler(withLeases(t, 2000).Controller)
 	for _, accept := range []string{"application/json", "text/html"} {
 		allocated := func(h http.Handler) uint64 {

@@ -12,7 +12,7 @@ import (
 	"github.com/spangate/spangate/internal/plan"
 )
 
-// intent is what a controller has been asked for. That of a view is immutable; a [tx] changes a
+// intent is the baseline, leases and limits of a controller. That of a view is immutable; a [tx] changes a
 // copy.
 type intent struct {
 	baseline, startup Baseline

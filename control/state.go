@@ -147,8 +147,8 @@ func (c *Controller) show(v *view, roots []string, now time.Time) State {
 			Name: name, On: contains(v.enabled, name), Baseline: contains(r.baseline.groups, name), Withheld: r.withheld(name),
 			Leases: append([]string{}, adding[name]...), Quiet: append([]string{}, quieting[name]...), Members: members[name],
 		}
-		asked := g.Baseline && len(g.Quiet) == 0 || len(g.Leases) > 0
-		g.Overridden = g.On != (asked && !g.Withheld)
+		selected := g.Baseline && len(g.Quiet) == 0 || len(g.Leases) > 0
+		g.Overridden = g.On != (selected && !g.Withheld)
 		s.Groups = append(s.Groups, g)
 	}
 	for _, change := range v.changes {
