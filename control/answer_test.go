@@ -72,6 +72,33 @@ func TestCachedAnswerIsTheCurrentState(t *testing.T) {
 	})
 }
 
+// TestPageIsNotSentAgainUnlessItChanged pins the tag of the page, which also changes every few
+// seconds while a lease counts down.
+func TestPageIsNotSentAgainUnlessItChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		h := control.Handler(f.Controller)
+		tag := `"` + f.State().Generation + `"` // that of the JSON
+		status := func() int {
+			r := httptest.NewRequest("GET", "/", nil)
+			r.Header.Set("Accept", "text/html")
+			r.Header.Set("If-None-Match", tag)
+			w := serve(h, r)
+			tag = w.Header().Get("ETag")
+			require.Equal(t, w.Code == http.StatusNotModified, w.Body.Len() == 0)
+			return w.Code
+		}
+		require.Equal(t, http.StatusOK, status())
+		sleep(time.Hour)
+		require.Equal(t, http.StatusNotModified, status())
+		f.lease(t, "ada", "job", time.Hour)
+		require.Equal(t, http.StatusOK, status())
+		require.Equal(t, http.StatusNotModified, status())
+		sleep(5 * time.Second)
+		require.Equal(t, http.StatusOK, status())
+	})
+}
+
 func TestConcurrentReadersGetWholeAnswers(t *testing.T) {
 	f := newFixture(t)
 	h := control.Handler(f.Controller, control.Authorize(control.Anyone("example.com")))

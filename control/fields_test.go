@@ -238,8 +238,8 @@ func TestLongBodyCostsLittleMemory(t *testing.T) {
 		}}, strings.NewReader(`],"spec":"job"}`))
 		r := httptest.NewRequest("PUT", "http://localhost/", body)
 		r.Header.Set("Content-Type", "application/json")
-		w := httptest.NewRecorder()
-		most := peakHeap(func() { h.ServeHTTP(w, r) })
+		var w *httptest.ResponseRecorder
+		most := peakHeap(func() { w = serve(h, r) })
 		require.Less(t, most, uint64(24<<20), "%s of %.20s: %s", c.field, c.element, w.Body)
 		require.Equal(t, c.status, w.Code, "a comma is last")
 	}
@@ -290,8 +290,7 @@ func TestBodyThatBreaksOffIsRefused(t *testing.T) {
 	for _, contentType := range []string{"application/json", "application/x-www-form-urlencoded"} {
 		r := httptest.NewRequest("PUT", "http://localhost/", io.MultiReader(strings.NewReader(`{"spec`), iotest.ErrReader(io.ErrUnexpectedEOF)))
 		r.Header.Set("Content-Type", contentType)
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
+		w := serve(h, r)
 		require.Equal(t, 400, w.Code)
 		require.Contains(t, w.Body.String(), "the body breaks off: unexpected EOF")
 	}
@@ -305,8 +304,7 @@ func TestNilRequestBodyIsEmpty(t *testing.T) {
 			r := httptest.NewRequest(c.method, "http://localhost"+c.path, nil)
 			r.Body = nil
 			r.Header.Set("Content-Type", contentType)
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, r)
+			w := serve(h, r)
 			require.Equal(t, status, w.Code)
 		}
 	}
@@ -317,15 +315,13 @@ func TestHandlerWithoutControllerAnswers503(t *testing.T) {
 		h := control.Handler(c, control.Authorize(control.Anyone()))
 		for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "POST", "PATCH"} {
 			for _, path := range []string{"/", "/leases", "/leases/x", "/page/page.css", "/nope"} {
-				w := httptest.NewRecorder()
-				h.ServeHTTP(w, httptest.NewRequest(method, "http://localhost"+path, nil))
+				w := serve(h, httptest.NewRequest(method, "http://localhost"+path, nil))
 				require.Equal(t, http.StatusServiceUnavailable, w.Code)
 				require.Contains(t, w.Body.String(), "control.New")
 			}
 		}
 	}
 	f := newFixture(t)
-	w := httptest.NewRecorder()
-	control.Handler(f.Controller, control.Authorize(nil)).ServeHTTP(w, httptest.NewRequest("DELETE", "http://localhost/", nil))
+	w := serve(control.Handler(f.Controller, control.Authorize(nil)), httptest.NewRequest("DELETE", "http://localhost/", nil))
 	require.Equal(t, http.StatusForbidden, w.Code)
 }

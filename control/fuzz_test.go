@@ -84,8 +84,7 @@ func FuzzHandler(f *testing.F) {
 		if authorised {
 			request.Header.Set("Authorization", "Bearer secret")
 		}
-		answer := httptest.NewRecorder()
-		control.Handler(c, control.Authorize(control.BearerToken("secret"))).ServeHTTP(answer, request)
+		answer := serve(control.Handler(c, control.Authorize(control.BearerToken("secret"))), request)
 
 		after := c.State()
 		changed := after.Generation != before.Generation
@@ -136,14 +135,12 @@ func FuzzRestore(f *testing.F) {
 		_, _ = c.Lease(control.LeaseRequest{Owner: "me", Quiet: strings.ToValidUTF8(quiet, "?"), TTL: time.Hour, AllowPending: true})
 		h := control.Handler(c, control.Authorize(control.Anyone("example.com")))
 		want := c.State()
-		got := httptest.NewRecorder()
-		h.ServeHTTP(got, httptest.NewRequest("GET", "/", nil))
+		got := serve(h, httptest.NewRequest("GET", "/", nil))
 		require.NoError(t, c.SetBaseline(baseline("step")))
 		require.NoError(t, r.Unregister("mydb"))
 		put := httptest.NewRequest("PUT", "/", got.Body)
 		put.Header.Set("Content-Type", "application/json")
-		answer := httptest.NewRecorder()
-		h.ServeHTTP(answer, put)
+		answer := serve(h, put)
 		require.Equal(t, 200, answer.Code, answer.Body.String())
 		require.NoError(t, r.Register(mydb, new(spangate.Gate)))
 		s := c.State()

@@ -114,12 +114,11 @@ func TestStrictReadingReportsBadTextAsUnknownName(t *testing.T) {
 	require.ErrorIs(t, f.SetBaseline(baseline(`"job"`)), spangate.ErrUnknownName)
 }
 
-// names are accepted or not as an owner, as a who and, but for those that are only invisible,
-// as a reason.
+// names are strings that are or are not accepted as the name of an owner or author, and as a reason.
 var names = []struct {
 	name    string
-	visible bool // as an owner or who
-	line    bool // also as a reason
+	visible bool // accepted as a name
+	line    bool // accepted as a reason
 }{
 	{"me", true, true},
 	{"Zoë, 山田 (team-7) <z@example.com>", true, true},

@@ -43,7 +43,7 @@ func File(name string) (content []byte, contentType string, err error) {
 	return content, types[path.Ext(name)], err
 }
 
-// refresh is how old the countdowns of a page are when [Page.Tag] changes.
+// refresh is how often [Page.Tag] changes while there are leases.
 const refresh = 5 * time.Second
 
 // Page is the page of one generation of the state; [New] makes one. Any number of goroutines may
@@ -53,8 +53,8 @@ type Page struct{ view view }
 // New returns the page that shows s. The caller must not change what s holds afterwards.
 func New(s wire.State) *Page { return &Page{newView(s)} }
 
-// Tag returns the entity tag of the page as it is at now, to be compared weakly: it also stays
-// the same while only countdowns differ, for a few seconds.
+// Tag returns the entity tag of the page as it is at now, for weak comparison: the page may have
+// the same tag while no more than its countdowns and its Now differ, for at most refresh.
 func (p *Page) Tag(now time.Time) string {
 	var age int64
 	if len(p.view.Leases) > 0 {

@@ -88,7 +88,7 @@ func TestFilesThatThePageLoadsExist(t *testing.T) {
 	}
 }
 
-func TestEmptyStateIsAPage(t *testing.T) {
+func TestEmptyStateRenders(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, New(wire.State{}).Write(&b, time.Time{}, false, nil))
 	for _, text := range []string{"0 of 0 groups on", "None is registered.", `What is on without leases: <code id="spec-now">nothing</code>`} {
@@ -96,13 +96,13 @@ func TestEmptyStateIsAPage(t *testing.T) {
 	}
 }
 
-func TestReasons(t *testing.T) {
+func TestReasonsOfAGroup(t *testing.T) {
 	leases := []wire.Lease{{ID: "a", Owner: "ada"}, {ID: "b", Owner: "bob"}}
 	left := func(lease int) time.Duration { return []time.Duration{244200 * time.Millisecond, time.Hour}[lease] }
 	for _, c := range []struct {
 		state wire.State
 		group wire.Group
-		want  string
+		why   string
 	}{
 		{wire.State{}, wire.Group{}, ""},
 		{wire.State{}, wire.Group{On: true, Baseline: true}, "baseline"},
@@ -111,17 +111,18 @@ func TestReasons(t *testing.T) {
 		{wire.State{}, wire.Group{Baseline: true, Quiet: []string{"b"}}, "baseline · quieted by lease of bob, 1:00:00"},
 		{wire.State{}, wire.Group{On: true, Baseline: true, Quiet: []string{"b"}, Leases: []string{"a"}}, "baseline · quieted by lease of bob, 1:00:00 · lease of ada, 4:05"},
 		{wire.State{}, wire.Group{Quiet: []string{"a", "a", "a", "a", "a"}}, "quieted by lease of ada, 4:05 · quieted by lease of ada, 4:05 · quieted by lease of ada, 4:05 · quieted by lease of ada, 4:05 · quieted by 1 more leases"},
-		{wire.State{}, wire.Group{On: true, Baseline: true, Quiet: []string{"b"}}, "baseline · quieted by lease of bob, 1:00:00 · set on the registry itself"},
+		{wire.State{}, wire.Group{On: true, Baseline: true, Quiet: []string{"b"}, Overridden: true}, "baseline · quieted by lease of bob, 1:00:00 · set on the registry itself"},
 		{wire.State{Deny: "x"}, wire.Group{Withheld: true, Baseline: true}, "baseline · kept off by the deny list"},
 		{wire.State{Ceiling: "x"}, wire.Group{Withheld: true}, "kept off by the ceiling"},
 		{wire.State{Deny: "x", Ceiling: "x"}, wire.Group{Withheld: true}, "kept off by the deny list or the ceiling"},
-		{wire.State{}, wire.Group{On: true}, "set on the registry itself"},
-		{wire.State{}, wire.Group{Baseline: true}, "baseline · set on the registry itself"},
+		{wire.State{Deny: "x"}, wire.Group{On: true, Withheld: true, Overridden: true}, "set on the registry itself"},
+		{wire.State{}, wire.Group{On: true, Overridden: true}, "set on the registry itself"},
+		{wire.State{}, wire.Group{Baseline: true, Overridden: true}, "baseline · set on the registry itself"},
 	} {
 		c.state.Leases = leases
 		v := newView(c.state)
 		v.left = left
-		assert.Equal(t, c.want, strings.Join(v.Because(c.group), " · "))
+		assert.Equal(t, c.why, strings.Join(v.Because(c.group), " · "))
 	}
 }
 
@@ -160,12 +161,12 @@ func TestTagChangesWithWhatThePageShows(t *testing.T) {
 	assert.Contains(t, render(t, s, now), `data-generation="h" data-tag="`+strings.ReplaceAll(tag(0), `"`, "&#34;")+`"`)
 }
 
-func TestDurationsAndDiffs(t *testing.T) {
-	for d, want := range map[time.Duration]string{
+func TestCountdownsAndChanges(t *testing.T) {
+	for d, text := range map[time.Duration]string{
 		0: "0:00", time.Nanosecond: "0:01", time.Second: "0:01", 61 * time.Second: "1:01",
 		time.Hour - time.Nanosecond: "1:00:00", 26*time.Hour + 3*time.Second: "26:00:03", -time.Second: "0:00",
 	} {
-		assert.Equal(t, want, clock(d), d)
+		assert.Equal(t, text, clock(d), d)
 	}
 	for words, c := range map[string]wire.Change{
 		"on: c · off: a":         {Old: []string{"a", "b"}, New: []string{"b", "c"}},

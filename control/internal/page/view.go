@@ -65,16 +65,15 @@ func (v view) Because(g wire.Group) []string {
 	}
 	why = append(why, v.leases(g.Quiet, "quieted by lease of", "quieted by ")...)
 	why = append(why, v.leases(g.Leases, "lease of", "")...)
-	requested := g.Baseline && len(g.Quiet) == 0 || len(g.Leases) > 0
 	switch {
+	case g.Overridden:
+		why = append(why, "set on the registry itself")
 	case g.Withheld && v.Ceiling == "":
 		why = append(why, "kept off by the deny list")
 	case g.Withheld && v.Deny == "":
 		why = append(why, "kept off by the ceiling")
 	case g.Withheld:
 		why = append(why, "kept off by the deny list or the ceiling")
-	case g.On != requested:
-		why = append(why, "set on the registry itself")
 	}
 	return why
 }

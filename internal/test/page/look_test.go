@@ -15,14 +15,14 @@ import (
 	"github.com/spangate/spangate/control"
 )
 
-// long fills a catalog with the longest names there can be.
+// long is a catalog with names of the greatest length.
 var long = spangate.MustCatalog(strings.Repeat("n", spangate.MaxNameLen),
 	[]spangate.Group{{Name: strings.Repeat("g", spangate.MaxNameLen), Bit: 1, Doc: strings.Repeat("d", 300)}},
 	[]spangate.Preset{{Name: strings.Repeat("p", spangate.MaxNameLen), Mask: 1, Doc: strings.Repeat("d", 300)}})
 
-func TestPhoneNeedsNoScrollingSideways(t *testing.T) {
+func TestPhoneHasNoHorizontalScrolling(t *testing.T) {
 	v := prepare(t, []control.HandlerOption{control.Authorize(control.BearerToken("x"))})
-	v.expects("network: ")
+	v.expectComplaints("network: ")
 	require.NoError(t, v.Registry.Register(long, new(spangate.Gate)))
 	_, err := v.Lease(strings.Repeat("o", control.MaxOwnerLen), strings.Repeat("g", spangate.MaxNameLen), strings.Repeat("w", control.MaxWhyLen), 23*time.Hour)
 	require.NoError(t, err)
@@ -31,15 +31,15 @@ func TestPhoneNeedsNoScrollingSideways(t *testing.T) {
 	v.reload()
 	v.fits(360)
 	v.click("Lease agent for 5 minutes")
-	v.shows("#refused", "authoriser refuses")
+	v.waitForText("#refused", "authoriser refuses")
 	v.fits(360)
 
-	// What is touched is large enough to be hit.
+	// Buttons are large enough for a finger.
 	small := value[[]string](v, "[...document.querySelectorAll('button')].filter((b) => b.checkVisibility() && b.getBoundingClientRect().height < 40).map((b) => b.innerText)")
 	assert.Empty(t, small)
 }
 
-// fits checks that nothing is wider than the window, and nothing sticks out of it.
+// fits checks that no element reaches beyond the window.
 func (v *visit) fits(width int) {
 	v.t.Helper()
 	assert.Equal(v.t, width, value[int](v, "innerWidth"))
@@ -48,27 +48,27 @@ func (v *visit) fits(width int) {
 	assert.Empty(v.t, out)
 }
 
-func TestEveryTextStandsOutInLightAndDark(t *testing.T) {
+func TestContrastInLightAndDark(t *testing.T) {
 	v := open(t, []control.HandlerOption{control.Authorize(control.BearerToken("x"))}, control.StartupBaseline(control.Baseline{Spec: "job,layer"}), control.Deny("agent"))
-	v.expects("network: ")
+	v.expectComplaints("network: ")
 	_, err := v.Lease("grace", "sandbox", "", time.Hour)
 	require.NoError(t, err)
 	v.clear("spec")
 	v.fill("spec", "sandbx\r")
-	v.shows("#refused", "authoriser refuses")
-	v.showsState("groups", "sandbox", "on") // the last change, so no row is tinted from here on but for a moment
-	papers := map[string]string{}
+	v.waitForText("#refused", "authoriser refuses")
+	v.waitForState("groups", "sandbox", "on") // the last change: no animation starts after it
+	backgrounds := map[string]string{}
 	for _, scheme := range []string{"light", "dark"} {
 		require.NoError(t, v.tab.Prefer("prefers-color-scheme", scheme))
-		v.sees("matchMedia('(prefers-color-scheme: " + scheme + ")').matches && document.getAnimations().length === 0")
-		papers[scheme] = value[string](v, "getComputedStyle(document.body).backgroundColor")
-		assert.Empty(t, value[[]string](v, faint), scheme)
+		v.waitFor("matchMedia('(prefers-color-scheme: " + scheme + ")').matches && document.getAnimations().length === 0")
+		backgrounds[scheme] = value[string](v, "getComputedStyle(document.body).backgroundColor")
+		assert.Empty(t, value[[]string](v, lowContrast), scheme)
 	}
-	assert.NotEqual(t, papers["light"], papers["dark"])
+	assert.NotEqual(t, backgrounds["light"], backgrounds["dark"])
 }
 
-// faint lists the texts whose contrast to what is behind them is less than WCAG's 4.5 to 1.
-const faint = `(() => {
+// lowContrast lists the texts whose contrast to the background is less than WCAG's 4.5 to 1.
+const lowContrast = `(() => {
 	const channels = (colour) => colour.match(/[\d.]+/g).map(Number);
 	const light = ([r, g, b]) => [r, g, b].map((c) => c / 255).map((c) => c <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
 		.reduce((sum, c, i) => sum + c * [.2126, .7152, .0722][i], 0);
@@ -88,20 +88,20 @@ const faint = `(() => {
 		.map(([ratio, what]) => ratio.toFixed(2) + ' ' + what);
 })()`
 
-func TestNothingMovesForWhoPrefersThatNothingMoves(t *testing.T) {
+func TestPrefersReducedMotion(t *testing.T) {
 	v := open(t, anyone)
 	for _, c := range []struct{ preference, animation string }{{"no-preference", "changed"}, {"reduce", "none"}} {
 		require.NoError(t, v.tab.Prefer("prefers-reduced-motion", c.preference))
 		l, err := v.Lease("grace", "agent", "", time.Hour)
 		require.NoError(t, err)
-		v.showsState("groups", "agent", "on")
-		v.sees("getComputedStyle(document.querySelector('#groups .changed')).animationName === '" + c.animation + "'")
+		v.waitForState("groups", "agent", "on")
+		v.waitFor("getComputedStyle(document.querySelector('#groups .changed')).animationName === '" + c.animation + "'")
 		require.NoError(t, l.Release())
-		v.showsState("groups", "agent", "off")
+		v.waitForState("groups", "agent", "off")
 	}
 }
 
-func TestWithoutScriptsThePageSaysTheSame(t *testing.T) {
+func TestPageWithoutScriptHasTheSameText(t *testing.T) {
 	v := prepare(t, anyone,
 		control.StartupBaseline(control.Baseline{Spec: "default,layer", Who: "environment", Why: "SPANS"}), control.Deny("pool"), control.Ceiling("all"))
 	for _, l := range []struct{ owner, spec, why string }{{"ada", "sandbox,pool", "node 7"}, {"grace", "per_rollout", ""}} {
@@ -116,21 +116,21 @@ func TestWithoutScriptsThePageSaysTheSame(t *testing.T) {
 	require.NoError(t, v.Controller.SetBaseline(control.Baseline{Spec: "layer,job", AllowPending: true, Who: "ada"}))
 	require.NoError(t, v.Registry.Register(long, new(spangate.Gate)))
 
-	// What the script adds: the buttons, and the reader's own time of day.
-	const said = `(() => {
+	// The script adds buttons and the host, and writes times in the reader's zone.
+	const text = `(() => {
 		const page = document.body.cloneNode(true);
 		page.querySelectorAll('noscript, .at, button, form, time, #you, .unseen').forEach((e) => e.remove());
 		return page.textContent.replace(/\d:\d\d:\d\d/g, 'TIME').replace(/\s+/g, ' ').replace(/ ?· /g, ' · ');
 	})()`
 	v.reload()
-	with := value[string](v, said)
+	withScript := value[string](v, text)
 	require.NoError(t, v.tab.WithoutScripts())
 	require.NoError(t, v.tab.Do(chromedp.Navigate(v.URL)))
-	without := value[string](v, said)
-	assert.Equal(t, words(without), words(with))
-	v.shows("noscript", "needs JavaScript")
+	withoutScript := value[string](v, text)
+	assert.Equal(t, squeeze(withoutScript), squeeze(withScript))
+	v.waitForText("noscript", "needs JavaScript")
 	assert.Zero(t, value[int](v, "[...document.querySelectorAll('button, input')].filter((e) => e.checkVisibility()).length"))
 }
 
-// words leaves out the space that only stands in the source.
-func words(s string) string { return strings.Join(strings.Fields(s), "") }
+// squeeze removes all space: where the source breaks lines does not matter.
+func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }

@@ -12,7 +12,7 @@ import (
 	"github.com/spangate/spangate/control"
 )
 
-func TestPageWorksWhereverItIsMounted(t *testing.T) {
+func TestPageWorksBelowAnyPrefix(t *testing.T) {
 	for path, mount := range map[string]func(h http.Handler) http.Handler{
 		"/":     func(h http.Handler) http.Handler { return h },
 		"/?a=b": func(h http.Handler) http.Handler { return h },
@@ -31,9 +31,9 @@ func TestPageWorksWhereverItIsMounted(t *testing.T) {
 			v.reload()
 			v.fill("owner", "ada")
 			v.click("Lease sandbox for 1 minute")
-			v.showsState("groups", "sandbox", "on")
+			v.waitForState("groups", "sandbox", "on")
 			v.click("Release sandbox of ada")
-			v.showsState("groups", "sandbox", "off")
+			v.waitForState("groups", "sandbox", "off")
 			require.Empty(t, v.Controller.State().Leases)
 		})
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spangate/spangate/control"
 )
 
-// hostile is what people may call themselves and their reasons. No spec can hold it.
+// hostile are owners and reasons that anyone may give. No spec can hold them.
 var hostile = []string{
 	`<img src=x onerror=globalThis.pwned=1>`,
 	`<script>globalThis.pwned=1</script>`,
@@ -27,62 +27,62 @@ var hostile = []string{
 	`<a href=//elsewhere.example>&amp;&lt;`,
 }
 
-// enact makes a program speak in those words wherever it can.
-func enact(t *testing.T, v *visit) {
+// addHostileText puts the hostile texts wherever a program shows text.
+func addHostileText(t *testing.T, v *visit) {
 	t.Helper()
 	bad := spangate.MustCatalog("hostile",
 		[]spangate.Group{{Name: "bad", Bit: 1, Doc: hostile[1]}},
 		[]spangate.Preset{{Name: "worse", Mask: 1, Doc: hostile[2]}})
 	require.NoError(t, v.Registry.Register(bad, new(spangate.Gate)))
 	require.NoError(t, v.Controller.SetLimits(control.Limits{Deny: "job", Who: hostile[2], Why: hostile[3]}))
-	for i, words := range hostile {
+	for i, text := range hostile {
 		other := hostile[(i+1)%len(hostile)]
 		_, err := v.Controller.Lease(control.LeaseRequest{
-			Owner: words, Why: other, Spec: "agent", Quiet: "bad", TTL: time.Hour})
+			Owner: text, Why: other, Spec: "agent", Quiet: "bad", TTL: time.Hour})
 		require.NoError(t, err)
-		require.NoError(t, v.Controller.SetBaseline(control.Baseline{Spec: "bad", Who: words, Why: other}))
+		require.NoError(t, v.Controller.SetBaseline(control.Baseline{Spec: "bad", Who: text, Why: other}))
 	}
 }
 
-func TestHostileWordsAreTextAndNothingElse(t *testing.T) {
+func TestHostileTextIsNeverMarkup(t *testing.T) {
 	v := prepare(t, anyone)
-	enact(t, v)
+	addHostileText(t, v)
 	v.reload()
-	for _, words := range hostile {
-		v.sees("document.querySelector('#leases').textContent.includes(" + quoted(words) + ")")
-		v.sees("document.querySelector('#changes').textContent.includes(" + quoted(words) + ")")
+	for _, text := range hostile {
+		v.waitFor("document.querySelector('#leases').textContent.includes(" + quoted(text) + ")")
+		v.waitFor("document.querySelector('#changes').textContent.includes(" + quoted(text) + ")")
 	}
-	v.shows("#groups", hostile[1])
-	v.shows("#presets", hostile[2])
-	v.sees("[...document.querySelectorAll('button')].some((b) => b.ariaLabel?.includes('<svg onload'))")
-	v.hide() // when whatever is loaded late has been
+	v.waitForText("#groups", hostile[1])
+	v.waitForText("#presets", hostile[2])
+	v.waitFor("[...document.querySelectorAll('button')].some((b) => b.ariaLabel?.includes('<svg onload'))")
+	v.hide() // waits until no request is left
 	assert.Equal(t, 0, value[int](v, "document.querySelectorAll('img, svg, iframe, body script, body style, a, textarea').length"))
 	assert.True(t, value[bool](v, "globalThis.pwned === undefined"))
 }
 
-func TestHostileWordsAreTextWithoutScriptsToo(t *testing.T) {
+func TestHostileTextIsNeverMarkupWithoutScript(t *testing.T) {
 	v := prepare(t, anyone)
-	enact(t, v)
+	addHostileText(t, v)
 	require.NoError(t, v.tab.WithoutScripts())
 	require.NoError(t, v.tab.Do(chromedp.Navigate(v.URL)))
-	for _, words := range hostile {
-		v.sees("document.body.textContent.includes(" + quoted(words) + ")")
+	for _, text := range hostile {
+		v.waitFor("document.body.textContent.includes(" + quoted(text) + ")")
 	}
 	assert.Equal(t, 0, value[int](v, "document.querySelectorAll('img, svg, iframe, body script, body style, a, textarea').length"))
 }
 
-func TestHostileAnswerOfAnErrorIsText(t *testing.T) {
+func TestHostileTextInAnErrorIsNeverMarkup(t *testing.T) {
 	v := open(t, anyone)
-	v.expects("network: ")
+	v.expectComplaints("network: ")
 	v.clear("spec")
 	require.NoError(t, v.tab.Insert(hostile[0]))
 	v.fill("spec", "\r")
-	v.shows("#spec-fault", hostile[0])
+	v.waitForText("#spec-fault", hostile[0])
 	assert.Equal(t, 0, value[int](v, "document.querySelectorAll('img').length"))
 }
 
-// The guard is seen to bite: what the other tests rely on never happening.
-func TestPolicyStopsWhatIsNotTheEndpoints(t *testing.T) {
+// The other tests rely on the policy to report what must not happen.
+func TestPolicyBlocksForeignContent(t *testing.T) {
 	for name, attempt := range map[string]string{
 		"inline script": `const s = document.createElement('script'); s.textContent = 'globalThis.pwned = 1'; document.body.append(s)`,
 		"inline style":  `document.body.insertAdjacentHTML('beforeend', '<p style="color: red">')`,
@@ -96,14 +96,14 @@ func TestPolicyStopsWhatIsNotTheEndpoints(t *testing.T) {
 			v := open(t, anyone)
 			value[bool](v, `document.addEventListener('securitypolicyviolation', (e) => { globalThis.violated = e.effectiveDirective }) ?? true`)
 			value[bool](v, "(() => { "+attempt+"; return true })()")
-			v.sees("globalThis.violated")
+			v.waitFor("globalThis.violated")
 			assert.True(t, value[bool](v, "globalThis.pwned === undefined"))
-			v.expects("security: ", "violation: ", "network: ", "javascript: ")
+			v.expectComplaints("security: ", "violation: ", "network: ", "javascript: ")
 		})
 	}
 }
 
-func TestAnswersSaySo(t *testing.T) {
+func TestAnswersHaveThePolicy(t *testing.T) {
 	v := prepare(t, anyone)
 	v.reload()
 	for _, path := range []string{"", "page/page.js", "page/page.css", "page/icon.svg", "page/nothing"} {

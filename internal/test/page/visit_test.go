@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package test looks at the page with a real browser: the endpoint over real gates on one
-// side, headless Chromium on the other.
+// Package test tests the page in headless Chromium, against the real endpoint over real gates.
 package test
 
 import (
@@ -25,12 +24,12 @@ import (
 	"github.com/spangate/spangate/internal/test/page/program"
 )
 
-// chromium is the browser of all tests; each has a tab and a profile of its own in it.
+// chromium is the browser of all tests. Each test has a tab and a profile of its own.
 var chromium context.Context
 
 func TestMain(m *testing.M) {
-	// Most of a test is waiting for the page, so many go on at once, however few processors
-	// there are. A flag of the command line has the last word.
+	// A test mostly waits for the page, so many run at once on any number of processors. The flag
+	// on the command line takes precedence.
 	_ = flag.Set("test.parallel", "8")
 	os.Exit(run(m))
 }
@@ -44,8 +43,7 @@ func run(m *testing.M) int {
 	defer os.RemoveAll(profile)
 	ctx, stop, err := browser.Start(profile)
 	if errors.Is(err, browser.ErrMissing) && os.Getenv("CI") == "" {
-		// Who has just cloned the repository need not have it. That go test says
-		// "no tests to run" of this package is then the truth.
+		// A fresh clone is tested without Chromium: go test says "no tests to run".
 		fmt.Fprintln(os.Stderr, err)
 		flag.Parse()
 		flag.Set("test.run", "^$")
@@ -60,21 +58,21 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// visit is somebody who looks at the page of a program.
+// visit is a program, and a tab that shows its page.
 type visit struct {
 	*program.Program
 	t        *testing.T
 	tab      *browser.Tab
-	expected []string // the kinds of complaints that the test is about
+	expected []string // the kinds of complaints that do not fail the test
 }
 
 var anyone = []control.HandlerOption{control.Authorize(control.Anyone())}
 
-// prepare starts a program and opens a tab. When the test ends, the page must have asked no
-// other host, broken no policy and complained of nothing.
+// prepare starts a program and opens a tab. At the end of the test, the page must have sent no
+// request to another host, violated no policy and logged nothing.
 func prepare(t *testing.T, endpoint []control.HandlerOption, options ...control.Option) *visit {
 	t.Helper()
-	t.Parallel() // most of a test is waiting
+	t.Parallel()
 	p, err := program.Start(endpoint, options...)
 	require.NoError(t, err)
 	tab, closeTab, err := browser.Open(chromium)
@@ -89,15 +87,15 @@ func prepare(t *testing.T, endpoint []control.HandlerOption, options ...control.
 			assert.True(t, slices.ContainsFunc(v.expected, is), "the page complains: %s", complaint)
 		}
 		closeTab()
-		_ = p.Close() // it may have been away already
+		_ = p.Close() // the test may have stopped it
 	})
 	return v
 }
 
-// expects says that there will be complaints of some kinds, as of an answer that is a refusal.
-func (v *visit) expects(kinds ...string) { v.expected = append(v.expected, kinds...) }
+// expectComplaints allows complaints of some kinds, as about the status of a refusal.
+func (v *visit) expectComplaints(kinds ...string) { v.expected = append(v.expected, kinds...) }
 
-// open is prepare, and the page opened and running.
+// open calls prepare and opens the page.
 func open(t *testing.T, endpoint []control.HandlerOption, options ...control.Option) *visit {
 	t.Helper()
 	v := prepare(t, endpoint, options...)
@@ -105,20 +103,20 @@ func open(t *testing.T, endpoint []control.HandlerOption, options ...control.Opt
 	return v
 }
 
-// reload opens the page and waits until its script has taken over.
+// reload opens the page and waits until its script runs.
 func (v *visit) reload() {
 	v.t.Helper()
 	require.NoError(v.t, v.tab.Do(chromedp.Navigate(v.URL)))
-	v.sees("document.documentElement.classList.contains('live')")
+	v.waitFor("document.documentElement.classList.contains('live')")
 }
 
-// sees waits until a JavaScript expression is true.
-func (v *visit) sees(expression string) {
+// waitFor waits until a JavaScript expression is true.
+func (v *visit) waitFor(expression string) {
 	v.t.Helper()
-	ctx, cancel := context.WithTimeout(v.t.Context(), browser.Patience)
+	ctx, cancel := context.WithTimeout(v.t.Context(), browser.Timeout)
 	defer cancel()
 	var last error
-	if program.Until(ctx, func() bool {
+	if program.WaitUntil(ctx, func() bool {
 		is, err := browser.Evaluate[bool](v.tab, "!!("+expression+")")
 		last = err
 		return is
@@ -126,13 +124,13 @@ func (v *visit) sees(expression string) {
 		return
 	}
 	text, _ := browser.Evaluate[string](v.tab, "[...document.querySelectorAll('.notice, #leases, #baseline, #changes')].map((e) => e.innerText).join('\\n')")
-	require.Fail(v.t, "the page does not come to show it", "%s (%v)\n%s", expression, last, text)
+	require.Fail(v.t, "the page does not show it", "%s (%v)\n%s", expression, last, text)
 }
 
-// shows waits until an element contains a text.
-func (v *visit) shows(selector, text string) {
+// waitForText waits until a visible element contains a text.
+func (v *visit) waitForText(selector, text string) {
 	v.t.Helper()
-	v.sees(fmt.Sprintf("[...document.querySelectorAll(%q)].some((e) => e.innerText.includes(%s))", selector, quoted(text)))
+	v.waitFor(fmt.Sprintf("[...document.querySelectorAll(%q)].some((e) => e.checkVisibility() && e.innerText.includes(%s))", selector, quoted(text)))
 }
 
 // quoted returns a JavaScript literal of the text.
@@ -141,21 +139,21 @@ func quoted(text string) string {
 	return string(literal)
 }
 
-// showsState waits until a preset or group is shown as on, off or mixed.
-func (v *visit) showsState(list, name, state string) {
+// waitForState waits until a preset or group is shown as on, off or mixed.
+func (v *visit) waitForState(list, name, state string) {
 	v.t.Helper()
-	v.sees(fmt.Sprintf("[...document.querySelectorAll('#%s > .row')].some((row) => row.querySelector('.name bdi').innerText === %q && row.querySelector('.state').innerText === %q)", list, name, state))
+	v.waitFor(fmt.Sprintf("[...document.querySelectorAll('#%s > .row')].some((row) => row.querySelector('.name bdi').innerText === %q && row.querySelector('.state').innerText === %q)", list, name, state))
 }
 
-// is waits until something is so in the program.
-func (v *visit) is(what func() bool, message string) {
+// waitUntil waits until a condition holds in the program.
+func (v *visit) waitUntil(condition func() bool, message string) {
 	v.t.Helper()
-	ctx, cancel := context.WithTimeout(v.t.Context(), browser.Patience)
+	ctx, cancel := context.WithTimeout(v.t.Context(), browser.Timeout)
 	defer cancel()
-	require.True(v.t, program.Until(ctx, what), message)
+	require.True(v.t, program.WaitUntil(ctx, condition), message)
 }
 
-// value returns what a JavaScript expression is now.
+// value returns the value of a JavaScript expression.
 func value[T any](v *visit, expression string) T {
 	v.t.Helper()
 	got, err := browser.Evaluate[T](v.tab, expression)
@@ -163,21 +161,21 @@ func value[T any](v *visit, expression string) T {
 	return got
 }
 
-// click clicks the button of this accessible name with the mouse.
+// click clicks the button of this accessible name.
 func (v *visit) click(label string) {
 	v.t.Helper()
 	selector := fmt.Sprintf(`//button[@aria-label=%q or not(@aria-label) and normalize-space()=%q]`, label, label)
 	require.NoError(v.t, v.tab.Do(chromedp.Click(selector, chromedp.NodeVisible)))
 }
 
-// fill types into a field, after what is in it.
+// fill types text at the end of a field.
 func (v *visit) fill(id, text string) {
 	v.t.Helper()
 	value[bool](v, "((field) => field.setSelectionRange(field.value.length, field.value.length) ?? true)(document.getElementById("+quoted(id)+"))")
 	require.NoError(v.t, v.tab.Do(chromedp.SendKeys(chromedp.CSS("#"+id), text)))
 }
 
-// clear empties a field as somebody does who selects everything and deletes it.
+// clear selects all of a field and deletes it.
 func (v *visit) clear(id string) {
 	v.t.Helper()
 	require.NoError(v.t, v.tab.Do(chromedp.Focus(chromedp.CSS("#"+id))))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package browser looks at the page with Chromium, and writes down what the page should not
-// do: ask another host, break its content security policy, complain.
+// Package browser drives Chromium, and records requests, violations of the content security
+// policy, exceptions and what is written to the console.
 package browser
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// ErrMissing is a machine without Chromium.
+// ErrMissing means that Chromium is not installed.
 var ErrMissing = errors.New("chromium is not installed: the tests of the page need it; apt-get install chromium-headless-shell, or chromium")
 
-// Start starts Chromium with an empty profile in dir. Tabs open in the context that it
-// returns; to cancel it ends the browser.
+// Start starts Chromium with an empty profile in dir. Pass the context to Open; the function ends
+// the browser.
 func Start(dir string) (context.Context, context.CancelFunc, error) {
 	path, err := exec.LookPath("chromium-headless-shell") // Chromium without windows: half the work
 	if err != nil {

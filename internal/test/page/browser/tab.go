@@ -21,7 +21,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Tab is a tab with a profile of its own. Its zero value must not be used, nor may it be copied.
+// Tab is a tab with a profile of its own, made by Open. It must not be copied.
 type Tab struct {
 	ctx context.Context
 
@@ -35,14 +35,14 @@ type Tab struct {
 func Open(browser context.Context) (*Tab, context.CancelFunc, error) {
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t := &Tab{ctx: ctx}
-	if err := chromedp.Listen(ctx, t.see); err != nil {
+	if err := chromedp.Listen(ctx, t.record); err != nil {
 		cancel()
 		return nil, nil, err
 	}
 	return t, cancel, nil
 }
 
-func (t *Tab) see(event any) {
+func (t *Tab) record(event any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch e := event.(type) {
@@ -63,7 +63,7 @@ func (t *Tab) see(event any) {
 	}
 }
 
-// Requests returns what the tab has asked for, as in "GET http://…".
+// Requests returns the requests that the tab has sent, as in "GET http://…".
 func (t *Tab) Requests() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +83,7 @@ func (t *Tab) Answers(status int64) int {
 	return n
 }
 
-// Hosts returns the hosts that the tab has asked, each once.
+// Hosts returns the hosts that the tab has sent requests to, each once.
 func (t *Tab) Hosts() []string {
 	var hosts []string
 	for _, request := range t.Requests() {
@@ -95,43 +95,43 @@ func (t *Tab) Hosts() []string {
 	return hosts
 }
 
-// Complaints returns what was thrown, written to the console or logged by the browser: among
-// it what the content security policy forbade.
+// Complaints returns uncaught exceptions, calls of console methods, and the browser's own log,
+// which has the violations of the content security policy.
 func (t *Tab) Complaints() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.complaints)
 }
 
-// Patience is how long an action, or a wait for what should take a moment, may take.
-const Patience = time.Minute
+// Timeout is the longest that an action or a wait may take.
+const Timeout = time.Minute
 
-// Do does some actions in the tab.
+// Do runs actions in the tab.
 func (t *Tab) Do(actions ...chromedp.Action[chromedp.Void]) error {
-	ctx, cancel := context.WithTimeout(t.ctx, Patience)
+	ctx, cancel := context.WithTimeout(t.ctx, Timeout)
 	defer cancel()
 	return chromedp.Do(ctx, actions...)
 }
 
-// Insert puts text where the focus is, as if pasted: keys don't give every character.
+// Insert inserts text at the caret, as if pasted: keys can't type every character.
 func (t *Tab) Insert(text string) error {
 	_, err := chromedp.Call(t.ctx, input.InsertText, input.InsertTextParams{Text: text})
 	return err
 }
 
-// Evaluate returns what a JavaScript expression is in the tab, or the promise of it becomes.
+// Evaluate returns the value of a JavaScript expression in the tab. It awaits a promise.
 func Evaluate[T any](t *Tab, expression string) (T, error) {
-	ctx, cancel := context.WithTimeout(t.ctx, Patience)
+	ctx, cancel := context.WithTimeout(t.ctx, Timeout)
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
-// Size makes the tab's window so large, in CSS pixels.
+// Size sets the size of the tab's window, in CSS pixels.
 func (t *Tab) Size(width, height int64, options ...chromedp.EmulateViewportOption) error {
 	return t.Do(chromedp.EmulateViewport(width, height, options...))
 }
 
-// Prefer sets what the tab's user prefers, as in "prefers-color-scheme", "dark".
+// Prefer sets a media feature, as in "prefers-color-scheme", "dark".
 func (t *Tab) Prefer(feature, value string) error {
 	_, err := chromedp.Call(t.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: feature, Value: value}},
@@ -139,21 +139,21 @@ func (t *Tab) Prefer(feature, value string) error {
 	return err
 }
 
-// WithoutScripts keeps the pages that the tab opens from now on from running any.
+// WithoutScripts disables scripts in the pages that the tab opens from now on.
 func (t *Tab) WithoutScripts() error {
 	_, err := chromedp.Call(t.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	return err
 }
 
-// Screenshot returns what the window shows, as PNG.
+// Screenshot returns the content of the window as PNG.
 func (t *Tab) Screenshot() ([]byte, error) {
 	return chromedp.Run(t.ctx, chromedp.CaptureScreenshot())
 }
 
-// Node is what assistive technology is told of an element.
+// Node is an element of the accessibility tree.
 type Node struct{ Role, Name string }
 
-// Accessible returns what assistive technology is told of the page.
+// Accessible returns the accessibility tree of the page, without ignored nodes.
 func (t *Tab) Accessible() ([]Node, error) {
 	tree, err := chromedp.Call(t.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
 	if err != nil {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package program is a program with spans to switch, for a browser to look at: the real
-// endpoint over a real registry and real gates, on a port of its own.
+// Package program is a program for tests of the page: the endpoint over a registry with two gates,
+// on a port of its own.
 package program
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// Mount is where the endpoint is, below the host: links that are not relative would miss it.
+// Mount is the path of the endpoint. It is not the root, so that only relative links work.
 const Mount = "/debug/spans/"
 
-// DB is the vocabulary of a library beside NeMo Gym's.
+// DB is the catalog of a second library.
 var DB = spangate.MustCatalog("mydb",
 	[]spangate.Group{
 		{Name: "query", Bit: 1 << 0, Doc: "one statement, from the pool to the last row"},
@@ -29,12 +29,12 @@ var DB = spangate.MustCatalog("mydb",
 	},
 	[]spangate.Preset{{Name: "default", Mask: 1 << 0, Doc: "statements"}})
 
-// Program is a program that runs. Its zero value does not; it must not be copied.
+// Program is a running program, made by Start. It must not be copied.
 type Program struct {
 	Gym, DB    spangate.Gate
 	Registry   *registry.Registry
 	Controller *control.Controller
-	// URL is where a browser finds the page.
+	// URL is the address of the page.
 	URL string
 
 	address string
@@ -42,7 +42,7 @@ type Program struct {
 	server  *http.Server
 }
 
-// Start starts a program whose endpoint has these options.
+// Start starts a program. endpoint has the options of control.Handler.
 func Start(endpoint []control.HandlerOption, options ...control.Option) (*Program, error) {
 	p := &Program{Registry: registry.New(registry.Logger(slog.New(slog.DiscardHandler)))}
 	if err := cmp.Or(p.Registry.Register(spangate.Gym, &p.Gym), p.Registry.Register(DB, &p.DB)); err != nil {
@@ -56,11 +56,11 @@ func Start(endpoint []control.HandlerOption, options ...control.Option) (*Progra
 	p.Controller = c
 	mux := http.NewServeMux()
 	mux.Handle(Mount, http.StripPrefix(Mount[:len(Mount)-1], control.Handler(c, endpoint...)))
-	p.Replace(mux)
+	p.SetHandler(mux)
 	return p, p.Serve()
 }
 
-// Serve listens: at first on any port, then on the same again.
+// Serve listens: first on any port, later on the same again.
 func (p *Program) Serve() error {
 	l, err := net.Listen("tcp", cmp.Or(p.address, "127.0.0.1:0"))
 	if err != nil {
@@ -72,26 +72,26 @@ func (p *Program) Serve() error {
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*p.handler.Load()).ServeHTTP(w, r) }),
 		ReadHeaderTimeout: time.Minute,
 	}
-	go p.server.Serve(l) //nolint:errcheck // it ends when Away closes it
+	go p.server.Serve(l) //nolint:errcheck // it returns when Stop is called
 	return nil
 }
 
-// Replace puts another handler before whoever asks, as a proxy on the way may.
-func (p *Program) Replace(h http.Handler) { p.handler.Store(&h) }
+// SetHandler replaces the handler of all requests, as a proxy does.
+func (p *Program) SetHandler(h http.Handler) { p.handler.Store(&h) }
 
-// Away makes the program unreachable, with its connections cut, until Serve.
-func (p *Program) Away() error { return p.server.Close() }
+// Stop closes the port and its connections until Serve is called.
+func (p *Program) Stop() error { return p.server.Close() }
 
-// Close ends the program.
-func (p *Program) Close() error { return cmp.Or(p.Away(), p.Controller.Close()) }
+// Close stops the program and closes its controller.
+func (p *Program) Close() error { return cmp.Or(p.Stop(), p.Controller.Close()) }
 
-// Lease leases a spec as somebody else does, past the page.
+// Lease leases a spec without the page.
 func (p *Program) Lease(owner, spec, why string, ttl time.Duration) (control.Lease, error) {
 	return p.Controller.Lease(control.LeaseRequest{Owner: owner, Spec: spec, Why: why, TTL: ttl})
 }
 
-// Until waits for what takes a moment, and reports whether it came.
-func Until(ctx context.Context, is func() bool) bool {
+// WaitUntil waits until is returns true, and returns false if ctx ends first.
+func WaitUntil(ctx context.Context, is func() bool) bool {
 	for !is() {
 		select {
 		case <-ctx.Done():

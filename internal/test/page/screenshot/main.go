@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command screenshot takes the pictures of the page that are in docs, or those of a phone:
+// Command screenshot takes the pictures of the page for docs, or with phone those of a narrow window:
 //
 //	go run ./internal/test/page/screenshot docs
 //	go run ./internal/test/page/screenshot /tmp phone
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// run takes the pictures into dir: the page in light and dark, or as phones show it.
+// run writes the pictures into dir, in light and dark.
 func run(dir string, phone bool) error {
 	p, err := example()
 	if err != nil {
@@ -79,7 +79,7 @@ func run(dir string, phone bool) error {
 	return nil
 }
 
-// example is a program in which something goes on.
+// example starts a program with leases and limits.
 func example() (*program.Program, error) {
 	p, err := program.Start(
 		[]control.HandlerOption{control.Authorize(control.Anyone())},
