@@ -133,7 +133,7 @@ func (t *tx) commit(kind ChangeKind, who, why string) {
 
 // end ends the change.
 func (t *tx) end() {
-	t.c.arm(t.at)
+	t.c.arm()
 	t.c.control.End()
 }
 

@@ -251,9 +251,9 @@ func (c *Controller) checkTTL(ttl time.Duration) error {
 }
 
 // arm sets the timer for the end of the first lease. The registry is locked.
-func (c *Controller) arm(at time.Time) {
+func (c *Controller) arm() {
 	if leases := c.view.Load().intent.leases; len(leases) > 0 {
-		c.timer.Reset(leases[0].end.Sub(at))
+		c.timer.Reset(time.Until(leases[0].end))
 	} else {
 		c.timer.Stop()
 	}
