@@ -48,8 +48,6 @@ func marshal(v any) []byte {
 	return b
 }
 
-func refuse(w http.ResponseWriter, status int, e wire.Error) { answer(w, status, e) }
-
 // snapshot is the state of one generation as JSON and as a page, without what differs between
 // two answers of one generation: Now, Writable, and the Left of each lease. It is immutable.
 type snapshot struct {
@@ -154,7 +152,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, by author, err er
 	if bad.challenge != "" {
 		w.Header().Set("WWW-Authenticate", bad.challenge)
 	}
-	refuse(w, bad.status, bad.body)
+	answer(w, bad.status, bad.body)
 }
 
 // refusal returns the answer to a change that was refused with err.

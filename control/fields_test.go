@@ -149,6 +149,8 @@ func TestStateAllowsOnlyTheNamesThatItLists(t *testing.T) {
 		code   string
 	}{
 		{`{"spec": "query", "generation": "g"}`, 400, wire.CodeUnknownName},
+		{`{"spec": "query", "generation": "g", "enabled": ["query"], "roots": ["query"], "leases": [{"name": "query"}]}`, 400, wire.CodeUnknownName},
+		{`{"spec": "late", "generation": "g", "pending": [` + manyNames(50_000) + `, "late"]}`, 400, wire.CodeUnknownName},
 		{`{"spec": "query,rollouts", "generation": "g", "pending": ["query"]}`, 400, wire.CodeUnknownName},
 		{`{"spec": "query", "pending": ["query"]}`, 400, wire.CodeBadField},
 		{`{"spec": "query", "pending": ["query"], "generation": ""}`, 400, wire.CodeBadField},
@@ -171,10 +173,20 @@ func TestStateAllowsOnlyTheNamesThatItLists(t *testing.T) {
 	e.form("PUT", "/", "spec=all&generation=g").refused(400, wire.CodeBadField)
 	require.Equal(t, before, f.State().Generation)
 
+	as[wire.State](e.json("PUT", "/", `{"spec": "late", "generation": "g", "pending": [`+manyNames(49_999)+`, "late"]}`), 200)
 	s := as[wire.State](e.json("PUT", "/", `{"pending": ["query"], "generation": "g", "spec": "QUERY,job", "groups": [{"name": "x", "members": [{"bit": 3}]}]}`), 200)
 	require.Equal(t, []string{"query"}, s.Pending)
 	require.False(t, s.AllowPending)
 	require.Equal(t, "job", e.on())
+}
+
+// manyNames returns the elements of a list of n names.
+func manyNames(n int) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("%q", fmt.Sprint("n", i))
+	}
+	return strings.Join(names, ",")
 }
 
 // withLeases returns a fixture with leases that have a spec each.

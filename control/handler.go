@@ -94,7 +94,7 @@ func methodsOf(urlPath string) []method {
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	if h.c.usable() != nil {
-		refuse(w, http.StatusServiceUnavailable, wire.Error{Code: wire.CodeUnavailable, Message: "this endpoint has no controller; pass what control.New returns to control.Handler"})
+		answer(w, http.StatusServiceUnavailable, wire.Error{Code: wire.CodeUnavailable, Message: "this endpoint has no controller; pass what control.New returns to control.Handler"})
 		return
 	}
 	if r.URL.Path == "" && r.Method == http.MethodGet && prefersHTML(r.Header) {
@@ -115,7 +115,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			allow = append(allow, m.name)
 		}
 		w.Header().Set("Allow", strings.Join(allow, ", "))
-		refuse(w, http.StatusMethodNotAllowed, wire.Error{Code: wire.CodeMethod, Message: "this path takes " + strings.Join(allow, ", ")})
+		answer(w, http.StatusMethodNotAllowed, wire.Error{Code: wire.CodeMethod, Message: "this path takes " + strings.Join(allow, ", ")})
 	case allowed[i].read != nil:
 		allowed[i].read(h, w, r)
 	default:
@@ -124,7 +124,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func notFound(w http.ResponseWriter) {
-	refuse(w, http.StatusNotFound, wire.Error{Code: wire.CodeNotFound, Message: "there is no such path; there are /, /leases and /leases/{id}, below where the endpoint is mounted"})
+	answer(w, http.StatusNotFound, wire.Error{Code: wire.CodeNotFound, Message: "there is no such path; there are /, /leases and /leases/{id}, below where the endpoint is mounted"})
 }
 
 // show answers with the state: a page for a client that prefers one, JSON otherwise.
@@ -211,7 +211,7 @@ func putBaseline(c *Controller, r *http.Request, by author) (*lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := Baseline{Spec: in.Spec, AllowPending: in.AllowPending, Who: cmp.Or(by.who, in.Who, from(r)), Why: in.Why}
+	b := Baseline{Spec: in.Spec, AllowPending: in.AllowPending, Who: cmp.Or(in.Who, from(r)), Why: in.Why}
 	return nil, c.setBaseline(by, b, listed, false)
 }
 

@@ -601,6 +601,7 @@ func TestHandlerMountsAnywhere(t *testing.T) {
 
 	r := e.do("GET", "/debug/spans?x=y", "", "Accept", "text/html")
 	require.Equal(t, 307, r.status)
+	require.Equal(t, 200, e.do("HEAD", "/debug/spans?x=y", "", "Accept", "text/html").status)
 	require.Equal(t, "./spans/", r.header.Get("Location"), "relative to the slash, where the links of the page start")
 
 	bare := httptest.NewServer(control.Handler(f.Controller))

@@ -233,6 +233,9 @@ func TestSharedNamesAreReportedUnlessOverride(t *testing.T) {
 	// A group that is another's preset, and the other way round; but presets are joined.
 	newLibrary(t, "c", []string{"io"}, map[string][]string{"default": {}, "job": {}}).add(t, r, registry.Preset("job", "io"))
 	require.Equal(t, []string{"io", "job"}, rec.one(t, "")["shared"])
+	newLibrary(t, "d", []string{"y"}, map[string][]string{"slow": {"y"}}).add(t, r)
+	newLibrary(t, "e", []string{"slow"}, nil).add(t, r)
+	require.Equal(t, []string{"d"}, rec.one(t, "")["with"], "it has a preset of that name")
 }
 
 func TestPresetWithUnregisteredGroupsIsReported(t *testing.T) {

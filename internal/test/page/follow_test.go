@@ -5,6 +5,7 @@ package test
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spangate/spangate/control"
+	"github.com/spangate/spangate/internal/test/page/program"
 )
 
 // hide puts the tab into the background, where it must send no request.
@@ -63,7 +65,11 @@ func (v *visit) files() int {
 func TestHiddenTabSendsNoRequest(t *testing.T) {
 	v := open(t, anyone)
 	v.hide()
+	before := len(v.tab.Requests())
+	value[bool](v, "dispatchEvent(new Event('online'))")
 	require.NoError(t, v.Controller.SetBaseline(control.Baseline{Spec: "job"}))
+	time.Sleep(100 * time.Millisecond)
+	assert.Len(t, v.tab.Requests(), before)
 	v.unhide()
 	v.waitForState("groups", "job", "on")
 }
@@ -102,16 +108,44 @@ func TestAnswerOfAProxyIsAnError(t *testing.T) {
 
 func TestRefreshKeepsWhatIsTypedSelectedAndScrolledTo(t *testing.T) {
 	v := open(t, anyone)
+	v.expectComplaints("network: ")
 	_, err := v.Lease("grace", "agent", "", time.Hour)
 	require.NoError(t, err)
 	v.waitForText("#groups .because", "lease of grace")
 	v.fill("token", "secret")
 	v.fill("why", "node 7")
+	v.fill("spec", ",sandbx\r")
+	v.waitForText("#spec-fault", "sandbx is not registered.")
 	const row = "document.getElementById('group-agent')"
 	value[bool](v, "(globalThis.row = "+row+", scrollTo(0, 200), getSelection().selectAllChildren(row.querySelector('bdi')), true)")
 	before := value[string](v, row+".querySelector('.because').innerText")
 	v.waitFor(row + ".querySelector('.because').innerText !== " + quoted(before))
-	assert.Equal(t, []string{"secret", "node 7", "agent", "200"}, value[[]string](v, `[
-		document.getElementById('token').value, document.getElementById('why').value, String(getSelection()), String(scrollY)]`))
+	assert.Equal(t, []string{"secret", "node 7", ",sandbx", "true", "agent", "200"}, value[[]string](v, `[
+		...['token', 'why', 'spec'].map((id) => document.getElementById(id).value),
+		document.getElementById('spec').ariaInvalid, String(getSelection()), String(scrollY)]`))
+	v.waitForText("#spec-fault", "sandbx is not registered.")
 	assert.True(t, value[bool](v, row+" === globalThis.row"), "the row was replaced")
+}
+
+func TestButtonIsBusyUntilTheAnswer(t *testing.T) {
+	v := open(t, anyone)
+	answer := make(chan struct{})
+	var changes atomic.Int32
+	v.SetHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			changes.Add(1)
+			<-answer
+		}
+		http.StripPrefix(strings.TrimSuffix(program.Mount, "/"), control.Handler(v.Controller, anyone...)).ServeHTTP(w, r)
+	}))
+	v.fill("owner", "ada")
+	v.click("Lease sandbox for 1 minute")
+	_, err := v.Lease("grace", "sandbox", "", time.Hour)
+	require.NoError(t, err)
+	v.waitForState("groups", "sandbox", "on")
+	assert.Equal(t, "Lease sandbox for 1 minute", value[string](v, "document.querySelector('[aria-busy]').ariaLabel"))
+	v.click("Lease sandbox for 1 minute")
+	close(answer)
+	v.waitFor("!document.querySelector('[aria-busy]')")
+	assert.EqualValues(t, 1, changes.Load())
 }

@@ -66,6 +66,9 @@ func TestFocusStaysWhenRowsComeAndGo(t *testing.T) {
 	require.NoError(t, err)
 	v.waitForText("#leases", "grace")
 	assert.Equal(t, "Release agent of ada", value[string](v, focused))
+	require.NoError(t, first.Renew(2*time.Hour)) // goes behind it
+	v.waitFor("/ada.*grace/s.test(document.getElementById('leases').innerText)")
+	assert.Equal(t, "Release agent of ada", value[string](v, focused))
 	require.NoError(t, first.Release())
 	v.waitFor("!document.getElementById('leases').innerText.includes('grace')")
 	assert.Equal(t, "Release agent of ada", value[string](v, focused))

@@ -218,8 +218,9 @@ document.addEventListener('submit', (event) => {
   event.preventDefault();
   if (event.target.id === 'person' && refused) send(refused);
 });
-document.addEventListener('visibilitychange', () => document.hidden ? clearTimeout(timer) : update());
-addEventListener('online', update);
+const wake = () => document.hidden ? clearTimeout(timer) : update();
+document.addEventListener('visibilitychange', wake);
+addEventListener('online', wake);
 spec.addEventListener('input', () => setFault(null));
 
 byID('host').textContent = location.host;
