@@ -108,7 +108,7 @@ func (c *Catalog) Extend(namespace string, groups []Group, presets []Preset) (*C
 	x := &Catalog{
 		namespace: namespace,
 		presets:   append(slices.Clone(presets), Preset{Name: NameAll, Doc: "every group"}),
-		byName:    make(map[string]named, len(groups)+len(presets)+1),
+		byName:    map[string]named{},
 	}
 	fail := func(name string, err error) (*Catalog, error) {
 		return nil, &CatalogError{Namespace: namespace, Name: name, Err: err}

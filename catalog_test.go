@@ -60,16 +60,16 @@ func TestCatalogHoldsSixtyFourGroups(t *testing.T) {
 	assert.Equal(t, m, back)
 }
 
-func TestGroupsComeInBitOrderHoweverTheyWereGiven(t *testing.T) {
+func TestGroupsAreInBitOrder(t *testing.T) {
 	groups := groupsOf(20)
 	slices.Reverse(groups)
 	c, err := spangate.NewCatalog("mylib", groups, nil)
 	require.NoError(t, err)
 	assert.Equal(t, groupsOf(20), slices.Collect(c.Groups()))
-	assert.Equal(t, "g19", groups[0].Name, "the caller's slice is left alone")
+	assert.Equal(t, "g19", groups[0].Name, "the caller's slice is unchanged")
 }
 
-func TestCatalogKeepsNothingOfTheCallersSlices(t *testing.T) {
+func TestCatalogCopiesTheCallersSlices(t *testing.T) {
 	groups := groupsOf(2)
 	presets := append(make([]spangate.Preset, 0, 2), spangate.Preset{Name: "p", Mask: 1})
 	c, err := spangate.NewCatalog("mylib", groups, presets)
@@ -77,7 +77,7 @@ func TestCatalogKeepsNothingOfTheCallersSlices(t *testing.T) {
 	groups[0].Name, presets[0].Name = "changed", "changed"
 	assert.Equal(t, "g0", slices.Collect(c.Groups())[0].Name)
 	assert.Equal(t, []string{"p", "all"}, presetNames(c))
-	assert.Zero(t, presets[:2][1], "nor is its spare capacity used")
+	assert.Zero(t, presets[:2][1], "its spare capacity is not used")
 }
 
 func TestFormatWritesABitWithoutANameAsItsMask(t *testing.T) {
@@ -124,10 +124,10 @@ func TestCatalogAcceptsEveryNameOfTheRule(t *testing.T) {
 	}
 }
 
-// nameBytes are the bytes that a name may have, besides '-' where it is not first.
+// nameBytes are the bytes of a name, besides '-', which may not be first.
 const nameBytes = "abcdefghijklmnopqrstuvwxyz0123456789_."
 
-func TestCatalogDecidesEveryByteOfAName(t *testing.T) {
+func TestCatalogAcceptsOrRefusesEveryByteOfAName(t *testing.T) {
 	for b := range 256 {
 		char := string([]byte{byte(b)})
 		first := strings.Contains(nameBytes, char)
@@ -157,7 +157,7 @@ func TestCatalogDecidesEveryByteOfAName(t *testing.T) {
 	}
 }
 
-// Each has a low byte, a lower case or a look that is a letter's or digit's of ASCII.
+// Each has a low byte, a lower case or a shape of an ASCII letter or digit.
 func TestCatalogRefusesLettersOutsideASCII(t *testing.T) {
 	for _, name := range []string{
 		"\u0080", "\u0161", "\u0130", "\u017f", "\u0430", "\u0660", "\u212a", "\uff10", "\uff21", "\uff41",
@@ -182,7 +182,7 @@ func TestCatalogRefuses(t *testing.T) {
 		namespace string
 		groups    groups
 		presets   presets
-		name      string // which row is at fault
+		name      string // of the row at fault
 		reason    error
 	}{
 		{"an empty namespace", "", nil, nil, "", spangate.ErrInvalidName},
@@ -236,12 +236,12 @@ func TestExtendKeepsTheGroupsAndReplacesThePresets(t *testing.T) {
 	_, known := c.Lookup("old")
 	assert.False(t, known)
 
-	assert.Equal(t, "g0,g1", base.Format(base.All()), "the base is as it was")
+	assert.Equal(t, "g0,g1", base.Format(base.All()), "the base is unchanged")
 	m, _ = base.Lookup("default")
 	assert.Equal(t, spangate.Mask(1), m)
 }
 
-func TestExtendRefusesWhatTheBaseHas(t *testing.T) {
+func TestExtendRefusesNamesAndBitsOfTheBase(t *testing.T) {
 	base := catalogOf(t, 2)
 	_, err := base.Extend("sub", []spangate.Group{{Name: "g0", Bit: 4}}, nil)
 	assert.ErrorIs(t, err, spangate.ErrDuplicateName)
@@ -251,7 +251,7 @@ func TestExtendRefusesWhatTheBaseHas(t *testing.T) {
 	assert.ErrorIs(t, err, spangate.ErrDuplicateName)
 }
 
-func TestZeroCatalogKnowsNoName(t *testing.T) {
+func TestZeroCatalogHasNoNames(t *testing.T) {
 	var c spangate.Catalog
 	assert.Zero(t, c.All())
 	assert.Empty(t, c.Namespace())

@@ -12,29 +12,28 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// seeds are specs that a parser may trip over, each for a reason. What fuzzing found is
-// beside them in testdata/fuzz.
+// seeds are specs with a special case each. testdata/fuzz has the inputs that fuzzing found.
 var seeds = []string{
 	"",                           // nothing
-	"default,sandbox",            // the usual
+	"default,sandbox",            // a usual spec
 	" Default , SANDBOX ",        // space and case
 	"-sandbox,all",               // an exclusion first
 	"all,-all",                   // everything excluded
-	"-,- job,--job",              // a minus with no name, with space, doubled
+	"-,- job,--job",              // a minus without a name, before space, doubled
 	",,job,,",                    // empty entries
 	"rollouts,Job",               // a typo beside a name
 	"\x1cjob\x1d,\x1estep\x1f",   // ASCII separators: space in Python, not in Unicode
 	"\u0085job\u00a0,\u3000step", // space outside ASCII
-	"\u200bjob,\ufeffstep",       // looks like space, is none
+	"\u200bjob,\ufeffstep",       // invisible, but no space
 	"chec\u212Apoint,chec\u212A", // KELVIN SIGN folds to k
-	"\u017Ftep,http_cl\u0130ent", // LONG S and dotted I fold to nothing in ASCII
-	"job\x00,\xff,\xe2\x84,step", // NUL, no UTF-8, a KELVIN SIGN cut short
+	"\u017Ftep,http_cl\u0130ent", // LONG S and dotted I do not fold to ASCII
+	"job\x00,\xff,\xe2\x84,step", // NUL, invalid UTF-8, a truncated KELVIN SIGN
 	"0x701,1793",                 // numbers are no names
 	"nvrx.ft,a-b,-a-b,0",         // punctuation in the second catalog's names
 	strings.Repeat("\u212A", 64), // longer than a name while folding
 }
 
-// fuzzed are the vocabularies that every input is tried on.
+// fuzzed are the catalogs that every input is tried with.
 var fuzzed = []*spangate.Catalog{
 	spangate.Gym,
 	spangate.MustCatalog("mylib", []spangate.Group{
@@ -42,8 +41,8 @@ var fuzzed = []*spangate.Catalog{
 	}, []spangate.Preset{{Name: "quiet", Mask: 0}, {Name: "kk", Mask: 3}}),
 }
 
-// naive is a second reading of specs, written without a look at the first: split, trim,
-// fold, look up. It returns the names of the groups that are on, and the names it lacks.
+// naive is an independent implementation of specs. It returns the names of the groups that are on
+// and the unknown names.
 func naive(c *spangate.Catalog, spec string) (on map[string]bool, unknown []string) {
 	members := map[string][]string{}
 	for g := range c.Groups() {
@@ -105,7 +104,7 @@ func pythonLowerRune(r rune) rune {
 	return r
 }
 
-// named returns the names of m's groups, one by one.
+// named returns the names of the groups of m.
 func named(c *spangate.Catalog, m spangate.Mask) map[string]bool {
 	names := map[string]bool{}
 	for g := range c.Groups() {
@@ -135,10 +134,10 @@ func checkParse(t *testing.T, c *spangate.Catalog, spec string) {
 		if err == nil || m != 0 || resolved != 0 || len(lacks) != 1 {
 			t.Fatalf("a spec of %d bytes was read: %v, %v; %v, %q", len(spec), m, err, resolved, lacks)
 		}
-		return // over the limit the naive reading says nothing
+		return // naive has no limit
 	}
 
-	// The two readings agree, and so do Parse and Resolve.
+	// Parse, Resolve and naive agree.
 	on, unknown := naive(c, spec)
 	if !slices.Equal(lacks, unknown) {
 		t.Fatalf("%q lacks %q, naively %q", spec, lacks, unknown)
@@ -153,7 +152,7 @@ func checkParse(t *testing.T, c *spangate.Catalog, spec string) {
 		t.Fatalf("%q parses to %v and resolves to %v", spec, m, resolved)
 	}
 
-	// An error gives no mask, says where each name stands, and leaves a target alone.
+	// On an error the mask is zero, each offset is right, and a target is unchanged.
 	if err != nil {
 		e := err.(*spangate.ParseError)
 		if m != 0 || e.Spec != spec || len(e.Unknown) != len(unknown) {
@@ -177,14 +176,14 @@ func checkParse(t *testing.T, c *spangate.Catalog, spec string) {
 		t.Fatalf("%q failed to decode and left %v", spec, target)
 	}
 
-	// Order never matters.
+	// The order of entries does not matter.
 	entries := strings.Split(spec, ",")
 	slices.Reverse(entries)
 	if back, _ := c.Resolve(strings.Join(entries, ",")); back != resolved {
 		t.Fatalf("%q is %v, reversed %v", spec, resolved, back)
 	}
 
-	// What is written parses back.
+	// Parse reverses Format.
 	if back, err := c.Parse(c.Format(resolved)); err != nil || back != resolved {
 		t.Fatalf("%v is written %q, which parses to %v, %v", resolved, c.Format(resolved), back, err)
 	}
@@ -206,7 +205,7 @@ func FuzzFormat(f *testing.F) {
 	f.Add(uint64(0))                       // the empty set
 	f.Add(uint64(spangate.PresetAll))      // every group of Gym
 	f.Add(uint64(1) << 15)                 // the first bit that Gym does not name
-	f.Add(^uint64(0))                      // every bit there is
+	f.Add(^uint64(0))                      // every bit
 	f.Add(uint64(1)<<63 | 1<<7 | 1<<0 | 2) // every group of the second catalog
 	f.Fuzz(func(t *testing.T, word uint64) {
 		for _, c := range fuzzed {
@@ -235,13 +234,13 @@ func FuzzDecodeJSON(f *testing.F) {
 		f.Add(doc)
 	}
 	for _, doc := range []string{
-		`null`,             // leaves a target alone, as everywhere in encoding/json
+		`null`,             // leaves a target unchanged, as everywhere in encoding/json
 		`1793`,             // a mask is no spec
 		`["job"]`,          // nor is a list
-		`"job`,             // cut short
+		`"job`,             // truncated
 		`"\ud800"`,         // half a surrogate pair
 		`"\u212a"`,         // folds to k
-		`{"Mask":1}`,       // not the struct's fields
+		`{"Mask":1}`,       // the fields of the struct
 		`"default" "step"`, // trailing junk
 	} {
 		f.Add([]byte(doc))

@@ -36,7 +36,7 @@ func TestGateOnIsAnyOfEveryMask(t *testing.T) {
 	}
 }
 
-func TestGateReturnsWhatWasOnBefore(t *testing.T) {
+func TestGateReturnsTheMaskBefore(t *testing.T) {
 	g := spangate.NewGate(0b0011)
 	assert.Equal(t, spangate.Mask(0b0011), g.Swap(0b0110))
 	assert.Equal(t, spangate.Mask(0b0110), g.Enable(0b1100))
@@ -50,13 +50,12 @@ func TestGateReturnsWhatWasOnBefore(t *testing.T) {
 	assert.Zero(t, g.Load())
 }
 
-// Each goroutine owns one bit and toggles it: whatever the others do at the same time, it
-// must find its bit as it left it. It takes many rounds to catch a read and a write that
-// are not one step.
+// Each goroutine toggles a bit of its own and must find it as it left it. A read and a write that
+// are not one atomic step show only after many rounds.
 func TestEnableAndDisableLoseNoBit(t *testing.T) {
 	rounds := 3_000_000
 	if raceEnabled {
-		rounds = 5_000 // ample: the detector itself makes goroutines meet
+		rounds = 5_000 // enough: the detector itself interleaves goroutines
 	}
 	var g spangate.Gate
 	var wg sync.WaitGroup
@@ -76,7 +75,7 @@ func TestEnableAndDisableLoseNoBit(t *testing.T) {
 	assert.Equal(t, spangate.Mask(0x8040201008040201), g.Load())
 }
 
-// Whatever is stored by a swap comes out of another, or is there in the end.
+// Every word stored by a swap is returned by another swap or is the last one.
 func TestSwapLosesNoWord(t *testing.T) {
 	const workers, rounds = 4, 50_000
 	var g spangate.Gate
@@ -98,8 +97,7 @@ func TestSwapLosesNoWord(t *testing.T) {
 	assert.Equal(t, uint64(n*(n+1)/2), sum)
 }
 
-// Writers only ever publish words in which each half is the complement of the other;
-// readers see no other, whichever method they are written with.
+// Writers publish only words in which each half is the complement of the other.
 func TestReadersSeeOnlyWordsThatWereWritten(t *testing.T) {
 	word := func(n uint32) spangate.Mask { return spangate.Mask(n)<<32 | spangate.Mask(^n) }
 	g := spangate.NewGate(word(0))
@@ -142,8 +140,7 @@ func TestReadersSeeOnlyWordsThatWereWritten(t *testing.T) {
 	readers.Wait()
 }
 
-// With Compare-and-swap alone, every increment is in the end; a lost or doubled one shows.
-func TestCompareAndSwapIsOneStep(t *testing.T) {
+func TestCompareAndSwapIsAtomic(t *testing.T) {
 	var g spangate.Gate
 	var wg sync.WaitGroup
 	for range 8 {
@@ -158,8 +155,9 @@ func TestCompareAndSwapIsOneStep(t *testing.T) {
 	assert.Equal(t, spangate.Mask(8000), g.Load())
 }
 
-// A store is seen by whoever learns of it by other means: the gate orders like sync/atomic.
-func TestStoreHappensBeforeWhatItPublishes(t *testing.T) {
+// As with sync/atomic, what a goroutine did before it enabled a group is seen by one that sees the
+// group on.
+func TestEnableHappensBeforeOnThatSeesIt(t *testing.T) {
 	if !spangate.Compiled {
 		return // On is constant: there is nothing to wait for
 	}
@@ -173,7 +171,7 @@ func TestStoreHappensBeforeWhatItPublishes(t *testing.T) {
 	assert.Equal(t, 42, payload)
 }
 
-// The two ends of the padding of neighbours in an array may share a line, which no word does.
+// In an array, the padding of two neighbours may share a cache line, but no two words do.
 func TestGateHasACacheLineToItself(t *testing.T) {
 	const line = unsafe.Sizeof(cpu.CacheLinePad{}) // 0 on wasm
 	const word = unsafe.Sizeof(uint64(0))

@@ -14,7 +14,7 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// masks draws masks of every density, the empty and the full one among them.
+// masks generates masks, among them the empty mask, the full one, and single bits.
 func masks() *rapid.Generator[spangate.Mask] {
 	return rapid.OneOf(
 		rapid.Just(spangate.Mask(0)),
@@ -24,7 +24,7 @@ func masks() *rapid.Generator[spangate.Mask] {
 	)
 }
 
-// set is m as a bitset, which knows nothing of words.
+// set returns m as a bitset.
 func set(m spangate.Mask) *bitset.BitSet {
 	b := bitset.New(64)
 	for i := range uint(64) {
@@ -90,7 +90,7 @@ func TestMaskStringIsHexadecimal(t *testing.T) {
 	assert.Equal(t, "0xffffffffffffffff", (^spangate.Mask(0)).String())
 }
 
-func TestMaskBitsStopsWhenToldTo(t *testing.T) {
+func TestMaskBitsStopsEarly(t *testing.T) {
 	var seen []spangate.Mask
 	for bit := range spangate.PresetAll.Bits() {
 		seen = append(seen, bit)

@@ -94,7 +94,7 @@ func TestParseReportsEveryUnknownName(t *testing.T) {
 	for _, u := range e.Unknown {
 		assert.Equal(t, u.Name, spec[u.Offset:][:len(u.Name)])
 	}
-	assert.Equal(t, append(presetNames(spangate.Gym), strings.Split(spangate.Gym.Format(spangate.PresetAll), ",")...), e.Valid)
+	assert.Equal(t, append(presetNames(spangate.Gym), spangate.Gym.Names(spangate.PresetAll)...), e.Valid)
 
 	resolved, unknown := spangate.Gym.Resolve(spec)
 	assert.Equal(t, "job,server,http_client,rollout", spangate.Gym.Format(resolved))
@@ -113,7 +113,7 @@ func TestParseErrorStaysShort(t *testing.T) {
 	_, err := spangate.Parse(spec)
 	var e *spangate.ParseError
 	require.ErrorAs(t, err, &e)
-	assert.Len(t, e.Unknown, 600, "all of them are there for a program")
+	assert.Len(t, e.Unknown, 600, "the field has all of them")
 	assert.Less(t, len(err.Error()), 2000)
 	assert.Equal(t, 8, strings.Count(err.Error(), "unknown name"))
 	assert.Contains(t, err.Error(), "and 592 more")
@@ -123,7 +123,7 @@ func TestParseErrorStaysShort(t *testing.T) {
 	assert.NotContains(t, err.Error(), "more")
 }
 
-func TestLongInputIsNotCutInTheMiddleOfARune(t *testing.T) {
+func TestMessageEndsALongInputAtARune(t *testing.T) {
 	for pad := range 4 {
 		long := strings.Repeat("x", pad) + strings.Repeat("\u20ac", spangate.MaxSpecLen)
 		_, err := spangate.Parse(long)
@@ -137,9 +137,9 @@ func TestLongInputIsNotCutInTheMiddleOfARune(t *testing.T) {
 	}
 }
 
-// A message repeats 259 bytes of an input whole; of more, the 256 bytes at its beginning, less what
-// would cut a rune, and "…".
-func TestMessageRepeatsTheBeginningOfALongInput(t *testing.T) {
+// A message quotes an input of at most 259 bytes. Of a longer one it quotes the first 256 bytes,
+// without an incomplete rune at their end, and "…".
+func TestMessageQuotesTheBeginningOfALongInput(t *testing.T) {
 	ascii := strings.Repeat("x", 300)
 	euro, tail := strings.Repeat("\u20ac", 100), strings.Repeat("\x80", 300)
 	for input, shown := range map[string]string{
@@ -154,11 +154,11 @@ func TestMessageRepeatsTheBeginningOfALongInput(t *testing.T) {
 		"xx" + euro:                              "xx" + euro[:252] + "…",
 		strings.Repeat("\U0001f600", 70) + "x":   strings.Repeat("\U0001f600", 64) + "…",
 		"xxx" + strings.Repeat("\U0001f600", 70): "xxx" + strings.Repeat("\U0001f600", 63) + "…",
-		strings.Repeat("\xff", 300):              strings.Repeat("\xff", 256) + "…", // begins no rune, and is in none
-		tail:                                     tail[:252] + "…",                  // four bytes back is no rune's beginning either
+		strings.Repeat("\xff", 300):              strings.Repeat("\xff", 256) + "…", // no byte is part of a rune
+		tail:                                     tail[:252] + "…",                  // nor does a rune begin within four bytes
 		ascii[:252] + "\xf0" + tail:              ascii[:252] + "…",
 		ascii[:253] + "\xf0" + tail:              ascii[:253] + "…",
-		ascii[:251] + "\xf0" + tail:              ascii[:251] + "\xf0…", // a rune has four bytes at most: this one is none
+		ascii[:251] + "\xf0" + tail:              ascii[:251] + "\xf0…", // longer than any rune, so it is not one
 	} {
 		for what, c := range map[string]*spangate.Catalog{"a name": spangate.Gym, "every name of an empty catalog": new(spangate.Catalog)} {
 			_, err := c.Parse(input)
@@ -169,19 +169,18 @@ func TestMessageRepeatsTheBeginningOfALongInput(t *testing.T) {
 	}
 }
 
-// Quoting makes four bytes of one, so a message is long at most in proportion.
-func TestMessageAboutBytesThatAreNotUTF8(t *testing.T) {
+func TestMessageEscapesBytesThatAreNotUTF8(t *testing.T) {
 	spec := strings.Repeat("\xff", 300)
 	_, err := spangate.Parse(spec)
 	shown := `"` + strings.Repeat(`\xff`, 256) + `…"`
 	assert.EqualError(t, err, "spangate: spec "+shown+": unknown name "+shown+" at byte 0; nemo_gym has "+
-		strings.Join(append(presetNames(spangate.Gym), strings.Split(spangate.Gym.Format(spangate.PresetAll), ",")...), ", "))
+		strings.Join(append(presetNames(spangate.Gym), spangate.Gym.Names(spangate.PresetAll)...), ", "))
 	resolved, unknown := spangate.Gym.Resolve(spec)
 	assert.Zero(t, resolved)
 	assert.Equal(t, []string{spec}, unknown)
 }
 
-// Every byte is an entry by itself, and stands in the middle of one, where nothing is trimmed.
+// Every byte, as an entry, and inside one, where nothing is trimmed.
 func TestParseReadsEveryByte(t *testing.T) {
 	var alone, within []spangate.Group
 	for i, c := range nameBytes {
@@ -238,8 +237,8 @@ func TestParseErrorOfAnEmptyCatalog(t *testing.T) {
 	assert.EqualError(t, err, `spangate: spec "job": unknown name "job" at byte 0; there are no valid names`)
 }
 
-// What is returned must not hold on to the buffer that a spec was cut from.
-func TestNamesThatAreReturnedAreCopies(t *testing.T) {
+// A result must not keep the caller's buffer alive.
+func TestReturnedNamesAreCopies(t *testing.T) {
 	spec := strings.Clone("nope,job")
 	_, err := spangate.Parse(spec)
 	var e *spangate.ParseError
@@ -287,8 +286,8 @@ func spangateError(t *testing.T, spec string) string {
 	return err.Error()
 }
 
-// A spec of the greatest length whose names all come close to every name of the catalog
-// costs the most to suggest for; it must not be a way to stall a process.
+// Suggestions cost most for the longest spec, with names that are all close to every name of the
+// catalog. That must not take long.
 func TestSuggestionsForAHostileSpecAreBounded(t *testing.T) {
 	groups := groupsOf(64)
 	for i := range groups {

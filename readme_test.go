@@ -20,16 +20,11 @@ func TestReadmeHasARowForEveryGroupAndPreset(t *testing.T) {
 	readme := string(b)
 
 	for i, g := range positions {
-		var doc string
-		for group := range spangate.Gym.Groups() {
-			if group.Name == g.name {
-				doc = group.Doc
-			}
-		}
-		assert.Contains(t, readme, fmt.Sprintf("\n| `%s` | %d | %s |\n", g.name, i, doc))
+		group, _ := spangate.Gym.Group(g.name)
+		assert.Contains(t, readme, fmt.Sprintf("\n| `%s` | %d | %s |\n", g.name, i, group.Doc))
 	}
 	for p := range spangate.Gym.Presets() {
-		members := "`" + strings.ReplaceAll(spangate.Gym.Format(p.Mask), ",", "`, `") + "`"
+		members := "`" + strings.Join(spangate.Gym.Names(p.Mask), "`, `") + "`"
 		if p.Name == spangate.NameAll {
 			members = fmt.Sprintf("all %d", p.Mask.Count())
 		}

@@ -63,20 +63,20 @@ func TestSelectionIsAFlag(t *testing.T) {
 	} {
 		flags := flag.NewFlagSet("", flag.ContinueOnError)
 		flags.SetOutput(io.Discard)
-		mine := catalogOf(t, 64)
-		s := mine.Select(1)
+		catalog := catalogOf(t, 64)
+		s := catalog.Select(1)
 		define(flags, &s)
 		assert.Equal(t, "g0", flags.Lookup("spans").DefValue)
 
 		require.NoError(t, flags.Parse([]string{"-spans", "g63,G1"}))
-		assert.Equal(t, mine.Select(1<<63|2), s)
+		assert.Equal(t, catalog.Select(1<<63|2), s)
 
 		assert.ErrorContains(t, flags.Parse([]string{"-spans", "g64"}), `unknown name "g64" at byte 0 (did you mean "g4"?)`)
-		assert.Equal(t, mine.Select(1<<63|2), s, "a bad spec changes nothing")
+		assert.Equal(t, catalog.Select(1<<63|2), s, "a bad spec changes nothing")
 	}
 }
 
-func TestSelectionThatFailsToDecodeIsAsItWas(t *testing.T) {
+func TestSelectionThatFailsToDecodeIsUnchanged(t *testing.T) {
 	before := spangate.Lens.Select(spangate.BitStep)
 	for _, bad := range []string{"nope", "job,nope", "-nope", "server", string(make([]byte, spangate.MaxSpecLen+1))} {
 		s := before
@@ -104,10 +104,10 @@ func TestSelectionWithABitWithoutANameDoesNotMarshal(t *testing.T) {
 	assert.Equal(t, "kept", string(b))
 	_, err = json.Marshal(s)
 	assert.ErrorIs(t, err, spangate.ErrUnnamedBit)
-	assert.Equal(t, "job,0x100", s.String(), "people still see what there is")
+	assert.Equal(t, "job,0x100", s.String(), "String still shows it")
 }
 
-func TestSelectionAppendsToWhatIsThere(t *testing.T) {
+func TestSelectionAppendsToTheBuffer(t *testing.T) {
 	b, err := spangate.Gym.Select(spangate.BitJob | spangate.BitStep).AppendText([]byte("spans="))
 	require.NoError(t, err)
 	assert.Equal(t, "spans=job,step", string(b))

@@ -14,16 +14,16 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// testdata/spec.json has the answers that nemo-lens itself gave, in Python, to specs of
-// every kind of space, case and misspelling.
-func TestSpecsMeanWhatTheyMeanToNemoLens(t *testing.T) {
+// testdata/spec.json has the results of nemo-lens itself, in Python, for specs with every kind of
+// space, case and misspelling.
+func TestParseAgreesWithNemoLens(t *testing.T) {
 	data, err := os.ReadFile("testdata/spec.json")
 	require.NoError(t, err)
 	var vectors []struct {
 		Vocabulary string
 		Spec       string
 		Groups     []string
-		Unknown    *string // the first name it refused, folded
+		Unknown    *string // the first unknown name, folded
 	}
 	require.NoError(t, json.Unmarshal(data, &vectors))
 	require.Len(t, vectors, 1494)

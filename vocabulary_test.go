@@ -12,8 +12,7 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// The vocabulary of the Python processes that share specs with Go ones. The positions are
-// public API: this table changes by appending only.
+// Positions are public API: this table changes by appending only.
 var positions = []struct {
 	name string
 	bit  spangate.Mask
@@ -48,7 +47,7 @@ func TestGroupsKeepTheirPositions(t *testing.T) {
 	assert.Equal(t, groups[:8], slices.Collect(spangate.Lens.Groups()), "Lens is the first eight")
 }
 
-// Programs compile these in and store them.
+// Programs compile these in and store masks.
 func TestConstantsKeepTheirValues(t *testing.T) {
 	assert.Equal(t, 64, spangate.MaxGroups)
 	assert.Equal(t, 63, spangate.MaxNameLen)
@@ -132,7 +131,7 @@ func TestNamesThatGymDeliberatelyLacks(t *testing.T) {
 	}
 }
 
-func TestTypoOffersTheNameAndListsTheValidOnes(t *testing.T) {
+func TestTypoGetsASuggestionAndTheValidNames(t *testing.T) {
 	m, err := spangate.Parse("rollouts")
 	assert.Zero(t, m)
 	var e *spangate.ParseError

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/spangate/spangate"
-	"github.com/spangate/spangate/control/page"
+	"github.com/spangate/spangate/control/internal/page"
 	"github.com/spangate/spangate/control/wire"
 	"github.com/spangate/spangate/internal/spec"
 )
@@ -83,7 +83,7 @@ func (s *snapshots) get(c *Controller) *snapshot {
 }
 
 // split returns the JSON of a state in parts: between them belong the Left of each lease, Now and
-// Writable, in this order. The gaps are found by a mark that nobody can guess.
+// Writable, in this order. A random mark stands in the gaps.
 func split(state wire.State) [][]byte {
 	mark := rand.Text()
 	state.Leases = slices.Clone(state.Leases)
@@ -119,18 +119,24 @@ func (h *handler) answerState(w http.ResponseWriter) {
 	_ = out.Flush()
 }
 
-// answerPage writes the state as a page for a browser.
-func (h *handler) answerPage(w http.ResponseWriter) {
+// answerPage writes the state as a page for a browser, unless the client has it.
+func (h *handler) answerPage(w http.ResponseWriter, r *http.Request) {
 	s := h.snapshots.get(h.c)
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	now := time.Now()
+	tag := s.page.Tag(now)
+	w.Header().Set("ETag", "W/"+tag)
+	if unchanged(r.Header, tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_ = s.page.Write(w, shown(now), h.authorize != nil, func(i int) time.Duration { return s.view.intent.leases[i].left(now) })
 }
 
 // answerLease writes a lease, which may have ended since.
 func (h *handler) answerLease(w http.ResponseWriter, status int, l *lease) {
 	v := h.c.view.Load()
-	w.Header().Set("ETag", quote(h.c.tag(v.Number())))
+	w.Header().Set("ETag", quote(v.tag()))
 	answer(w, status, wireLease(newResolver(v).lease(l, time.Now())))
 }
 
@@ -183,7 +189,7 @@ func (h *handler) refusal(err error) *badRequest {
 	case errors.Is(err, ErrClosed):
 		bad.status, bad.body.Code = http.StatusGone, wire.CodeClosed
 	case errors.Is(err, errStale):
-		bad.status, bad.body.Code, bad.body.Generation = http.StatusPreconditionFailed, wire.CodeStale, h.c.generation()
+		bad.status, bad.body.Code, bad.body.Generation = http.StatusPreconditionFailed, wire.CodeStale, h.c.view.Load().tag()
 	}
 	return bad
 }

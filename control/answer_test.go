@@ -30,9 +30,9 @@ func get(t *testing.T, h http.Handler, accept string) string {
 	return w.Body.String()
 }
 
-// TestAnswerIsTheStateAtAnyTime pins that an answer that was built when its generation was
-// first asked for says what State says now, whatever is in the state.
-func TestAnswerIsTheStateAtAnyTime(t *testing.T) {
+// TestCachedAnswerIsTheCurrentState pins that an answer that was built at the first request for its
+// generation is what State returns now, with any text in the state.
+func TestCachedAnswerIsTheCurrentState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const hostile = `,"left":"",","now":"0001-01-01T00:00:00Z","writable":false\`
 		f := newFixture(t, control.StartupBaseline(control.Baseline{Spec: "left,now,writable", Who: hostile, Why: hostile}))
@@ -72,7 +72,7 @@ func TestAnswerIsTheStateAtAnyTime(t *testing.T) {
 	})
 }
 
-func TestReadersAndWritersAtOnceGetWholeAnswers(t *testing.T) {
+func TestConcurrentReadersGetWholeAnswers(t *testing.T) {
 	f := newFixture(t)
 	h := control.Handler(f.Controller, control.Authorize(control.Anyone("example.com")))
 	stop := make(chan struct{})
@@ -112,10 +112,10 @@ func TestReadersAndWritersAtOnceGetWholeAnswers(t *testing.T) {
 	writer.Wait()
 }
 
-// TestAnswerIsBuiltOnceAGeneration pins that what a GET allocates does not depend on how many
+// TestAnswerIsBuiltOncePerGeneration pins that what a GET allocates does not depend on how many
 // leases there are. The page shows a hundred of them.
-func TestAnswerIsBuiltOnceAGeneration(t *testing.T) {
-	few, many := control.Handler(big(t, 200).Controller), control.Handler(big(t, 2000).Controller)
+func TestAnswerIsBuiltOncePerGeneration(t *testing.T) {
+	few, many := control.Handler(withLeases(t, 200).Controller), control.Handler(withLeases(t, 2000).Controller)
 	for _, accept := range []string{"application/json", "text/html"} {
 		allocated := func(h http.Handler) uint64 {
 			const times = 5

@@ -3,9 +3,7 @@
 package control
 
 import (
-	"cmp"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -61,14 +59,6 @@ func (e *Unauthorized) Unwrap() error {
 	return e.Err
 }
 
-// challenge is the header WWW-Authenticate of the answer.
-func (e *Unauthorized) challenge() string {
-	if e == nil {
-		e = new(Unauthorized)
-	}
-	return cmp.Or(e.Challenge, `Bearer realm="spangate"`)
-}
-
 // BearerToken allows requests that carry the token:
 //
 //	Authorization: Bearer TOKEN
@@ -80,33 +70,24 @@ func BearerToken(token string) Authorizer { return BearerTokens(map[string]strin
 // BearerTokens is [BearerToken] for several callers, each with a token of its own: a map from the
 // name of a caller to its token. The change log has that name for the caller's requests,
 // whatever name a request gives itself. If two names have the same token, the name that sorts
-// first counts. The map is copied. The comparison takes the same time for every token.
+// first counts. The map is copied. How long a request takes tells nothing about the tokens.
 func BearerTokens(tokens map[string]string) Authorizer {
-	type caller struct {
-		name string
-		sum  [sha256.Size]byte
-	}
-	var callers []caller
+	names := make(map[[sha256.Size]byte]string) // by the hash, which a client can't approach step by step
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(tokens))) {
 		if token := strings.TrimSpace(tokens[name]); token != "" {
-			callers = append(callers, caller{name, sha256.Sum256([]byte(token))})
+			names[sha256.Sum256([]byte(token))] = name
 		}
 	}
 	return func(r *http.Request) (who string, err error) {
 		scheme, token, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
 		token = strings.TrimSpace(token)
-		sum, found := sha256.Sum256([]byte(token)), false
-		for _, c := range callers {
-			if subtle.ConstantTimeCompare(sum[:], c.sum[:]) == 1 {
-				who, found = c.name, true
-			}
-		}
+		who, known := names[sha256.Sum256([]byte(token))]
 		switch {
-		case len(callers) == 0:
+		case len(names) == 0:
 			return "", &Unauthorized{Err: errors.New("this endpoint takes the header Authorization: Bearer, but the program gave it a blank token, which allows no request; give control.BearerToken another")}
 		case !strings.EqualFold(scheme, "Bearer") || token == "":
 			return "", &Unauthorized{Err: errors.New("send the header Authorization: Bearer, with a token of this endpoint")}
-		case !found:
+		case !known:
 			return "", &Unauthorized{
 				Challenge: `Bearer realm="spangate", error="invalid_token"`,
 				Err:       errors.New("the token in the header Authorization: Bearer is not one of this endpoint"),

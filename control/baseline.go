@@ -27,25 +27,8 @@ type Baseline struct {
 // can't be a name is [ErrSpec]. The error is a [*spangate.ParseError] for a spec longer than
 // [spangate.MaxSpecLen], or an [*Error] for [ErrSpec], [ErrOwner], [ErrWhy] or [ErrClosed].
 func (c *Controller) Configure(b Baseline) error {
-	b = configured(b)
-	if err := cmp.Or(checkNames(b.Who, b.Why), checkText(b.Spec)); err != nil {
-		return err
-	}
-	t, err := c.begin(author{})
-	if err != nil {
-		return err
-	}
-	defer t.end()
-	t.intent.baseline, t.intent.startup = b, b
-	t.commit(KindBaseline, b.Who, b.Why)
-	return nil
-}
-
-// configured returns b as a baseline of configuration: with a Who, and names that may be pending.
-func configured(b Baseline) Baseline {
-	b.Who = cmp.Or(b.Who, program)
 	b.AllowPending = true
-	return b
+	return c.setBaseline(author{}, b, nil, true)
 }
 
 // SetBaseline makes b the baseline until the next one: for what a person asks for.
@@ -53,10 +36,11 @@ func configured(b Baseline) Baseline {
 // It is strict unless b allows pending names: a name that is not registered is a
 // [*spangate.ParseError], since enabling nothing in silence looks just like success. Its other
 // errors are those of Configure. Leases stay.
-func (c *Controller) SetBaseline(b Baseline) error { return c.setBaseline(author{}, b, nil) }
+func (c *Controller) SetBaseline(b Baseline) error { return c.setBaseline(author{}, b, nil, false) }
 
-// setBaseline is SetBaseline, but allows the names in listed to be pending.
-func (c *Controller) setBaseline(by author, b Baseline, listed map[string]bool) error {
+// setBaseline is SetBaseline or, if startup, Configure. It allows the names in listed to be
+// pending.
+func (c *Controller) setBaseline(by author, b Baseline, listed map[string]bool, startup bool) error {
 	b.Who = cmp.Or(by.who, b.Who, program)
 	if err := cmp.Or(checkNames(b.Who, b.Why), allowing(c.checkSpec(b.Spec, b.AllowPending), listed)); err != nil {
 		return err
@@ -67,6 +51,9 @@ func (c *Controller) setBaseline(by author, b Baseline, listed map[string]bool) 
 	}
 	defer t.end()
 	t.intent.baseline = b
+	if startup {
+		t.intent.startup = b
+	}
 	t.commit(KindBaseline, b.Who, b.Why)
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/spangate/spangate/control"
 )
 
-// held returns a controller with n leases, of as many specs as distinct says.
+// held returns a controller with n leases on this many distinct specs.
 func held(b *testing.B, n, distinct int) *fixture {
 	f := newFixture(b, control.StartupBaseline(baseline("job")), control.MaxLeases(n+1))
 	for i := range n {
@@ -27,8 +27,8 @@ func held(b *testing.B, n, distinct int) *fixture {
 	return f
 }
 
-// A change is a lease that comes and goes, so each iteration is two. The specs of a fleet's
-// leases are few; that every lease has one of its own is the worst there is.
+// BenchmarkChangeAmongLeases grants and releases a lease, so each iteration is two changes. Leases
+// usually share a few specs; one spec per lease is the worst case.
 func BenchmarkChangeAmongLeases(b *testing.B) {
 	for _, c := range []struct{ leases, specs int }{{0, 1}, {100, 10}, {10_000, 10}, {10_000, 10_000}} {
 		b.Run(fmt.Sprintf("leases=%d/specs=%d", c.leases, c.specs), func(b *testing.B) {
@@ -42,10 +42,9 @@ func BenchmarkChangeAmongLeases(b *testing.B) {
 	}
 }
 
-// BenchmarkExpiry has thousands of leases end in the course of a second or so, among as many
-// that do not, and reports how long after its time each was off: the median, the 99th
-// hundredth and the worst. It measures the timer of this machine too, so it is for reading
-// and not for failing.
+// BenchmarkExpiry lets thousands of leases end within a second or so, among as many that do
+// not, and reports the delay of the end: the median, the 99th percentile and the worst. It
+// measures the timer of this machine too.
 func BenchmarkExpiry(b *testing.B) {
 	const n = 5_000
 	for range b.N {
@@ -96,8 +95,8 @@ func BenchmarkState(b *testing.B) {
 	}
 }
 
-// BenchmarkGet is what the endpoint does for each of many who ask for a state that does not
-// change, as JSON or as a page. How long the answer is says what it should cost.
+// BenchmarkGet answers requests for a state that does not change, as JSON or as a page. The cost
+// should be in proportion to the length of the answer.
 func BenchmarkGet(b *testing.B) {
 	for _, accept := range []string{"application/json", "text/html"} {
 		for _, n := range []int{0, 100, 10_000} {
@@ -120,7 +119,7 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-// BenchmarkGetAfterChange is a GET of each generation: what it costs to build an answer.
+// BenchmarkGetAfterChange is one GET per generation: the cost of building an answer.
 func BenchmarkGetAfterChange(b *testing.B) {
 	f := held(b, 10_000, 10)
 	h := control.Handler(f.Controller)
@@ -142,7 +141,7 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) WriteHeader(int)             {}
 func (d *discard) Write(p []byte) (int, error) { d.n += int64(len(p)); return len(p), nil }
 
-// BenchmarkNotModified is what a page that follows the state costs while nothing changes.
+// BenchmarkNotModified is the cost of a client that polls while nothing changes.
 func BenchmarkNotModified(b *testing.B) {
 	f := held(b, 100, 10)
 	h := control.Handler(f.Controller)

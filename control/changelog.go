@@ -55,7 +55,7 @@ func (c *Controller) publish(g plan.Generation, in intent) {
 		enabled = old.enabled // so that what waits in the queue is small
 	}
 	change := Change{
-		Generation: c.tag(g.Number()), Time: shown(at),
+		Generation: fmt.Sprintf("%s-%d", c.instance, g.Number()), Time: shown(at),
 		Kind: ChangeKind(by.Kind), Who: by.Who, Why: by.Why,
 		Old: old.enabled, New: enabled,
 	}

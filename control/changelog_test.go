@@ -26,8 +26,8 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// TestEveryWayToChangeSomethingIsLogged has each way to make a change, in a row, with what the
-// callback, the record and the state say of it.
+// TestEveryWayToChangeSomethingIsLogged makes every kind of change, and checks the callback, the
+// record and the state after each.
 func TestEveryWayToChangeSomethingIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(records)
@@ -157,9 +157,9 @@ func next(t *testing.T, generation string) string {
 	return fmt.Sprintf("%s-%d", instance, n+1)
 }
 
-// TestNoChangeIsPutDownToAnother makes changes of every kind at once, each with an effect that no
-// other has.
-func TestNoChangeIsPutDownToAnother(t *testing.T) {
+// TestConcurrentChangesKeepTheirCauses makes concurrent changes of every kind, each with an effect
+// that no other has.
+func TestConcurrentChangesKeepTheirCauses(t *testing.T) {
 	f := newFixture(t)
 	db := new(spangate.Gate)
 	var all sync.WaitGroup
@@ -228,7 +228,7 @@ func TestStateShowsTheLatestChanges(t *testing.T) {
 	require.Len(t, f.changes.take(), 100)
 }
 
-func TestWhatIsHandedOutIsTheCallersOwn(t *testing.T) {
+func TestReturnedValuesBelongToTheCaller(t *testing.T) {
 	f := newFixture(t, control.OnChange(func(c control.Change) {
 		for i := range c.New {
 			c.New[i] = "spoilt"

@@ -58,7 +58,9 @@ func (c Config) Baseline() Baseline {
 // is refused in the same words, and b is left as it was. With a nil b every value is refused.
 func Flag(b *Baseline) flag.Value {
 	if b == nil {
-		return specFlag{set: func(Baseline) error { return errors.New("control.Flag got a nil Baseline") }}
+		return specFlag{set: func(Baseline) error {
+			return errors.New("spangate/control: Flag of a nil Baseline; pass a pointer to one")
+		}}
 	}
 	return specFlag{
 		get: func() string { return b.Spec },

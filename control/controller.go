@@ -4,7 +4,6 @@ package control
 
 import (
 	"crypto/rand"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -87,7 +86,9 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 	c.view.Store(&view{Generation: now, enabled: now.Enabled()})
 	c.timer = time.AfterFunc(time.Hour, c.expire)
 	c.timer.Stop() // until there is a lease
-	t := &tx{c, time.Now(), newIntent(o)}
+	t := &tx{c, time.Now(), intent{
+		baseline: o.startup, startup: o.startup, deny: o.deny, ceiling: o.ceiling, specs: counts{}, quiets: counts{},
+	}}
 	t.commit(KindBaseline, o.startup.Who, o.startup.Why)
 	time.AfterFunc(startDelay, c.log.begin)
 	return c, nil
@@ -113,12 +114,12 @@ func (c *Controller) begin(by author) (*tx, error) {
 		return nil, err
 	}
 	c.log.begin()
-	now, ok := c.control.Begin()
-	if !ok {
+	if _, ok := c.control.Begin(); !ok {
 		return nil, &Error{Op: "change", Err: because(ErrClosed, "make another controller")}
 	}
-	t := &tx{c, time.Now(), c.view.Load().intent.clone()}
-	if by.ifMatch != nil && !matches(by.ifMatch, quote(c.tag(now.Number()))) {
+	v := c.view.Load()
+	t := &tx{c, time.Now(), v.intent.clone()}
+	if by.ifMatch != nil && !matches(by.ifMatch, quote(v.tag())) {
 		t.end()
 		return nil, errStale
 	}
@@ -132,7 +133,7 @@ func (t *tx) commit(kind ChangeKind, who, why string) {
 
 // end ends the change.
 func (t *tx) end() {
-	t.c.arm(t.at)
+	t.c.arm()
 	t.c.control.End()
 }
 
@@ -147,15 +148,6 @@ func (c *Controller) usable() error {
 	}
 	return nil
 }
-
-// tag returns a generation as text for clients. It differs between any two states, of different
-// processes too.
-func (c *Controller) tag(generation uint64) string {
-	return c.instance + "-" + strconv.FormatUint(generation, 10)
-}
-
-// generation returns the one that State shows.
-func (c *Controller) generation() string { return c.tag(c.view.Load().Number()) }
 
 // closeDelay is how long Close waits for the change log.
 const closeDelay = 100 * time.Millisecond
@@ -174,25 +166,16 @@ func (c *Controller) Close() error {
 	if err := c.usable(); err != nil {
 		return err
 	}
-	var err error
-	if c.close() {
-		err = c.metrics.unregister()
+	var failed error
+	if t, err := c.begin(author{}); err == nil { // it is not closed yet
+		t.drop(0, len(t.intent.leases))
+		t.commit(KindClose, program, "the controller was closed")
+		c.control.Release()
+		close(c.done)
+		t.end()
+		failed = c.metrics.unregister()
 	}
 	c.log.begin()
 	c.log.wait(closeDelay)
-	return err
-}
-
-// close makes the last change, and reports whether c was open.
-func (c *Controller) close() bool {
-	t, err := c.begin(author{})
-	if err != nil {
-		return false
-	}
-	defer t.end()
-	t.drop(0, len(t.intent.leases))
-	t.commit(KindClose, program, "the controller was closed")
-	c.control.Release()
-	close(c.done)
-	return true
+	return failed
 }

@@ -19,13 +19,13 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-func TestWhatIsOnIsBaselineAndLeasesWithoutDenyUnderTheCeiling(t *testing.T) {
+func TestEnabledIsBaselineAndLeasesWithoutDenyUnderTheCeiling(t *testing.T) {
 	f := newFixture(t, control.StartupBaseline(baseline("default")))
 	require.Equal(t, "job,server,http_client,rollout", f.on())
 
 	_, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: "sandbox,verify,-job", TTL: time.Minute})
 	require.NoError(t, err)
-	require.Equal(t, "job,server,http_client,rollout,verify,sandbox", f.on(), "a lease's exclusion is its own")
+	require.Equal(t, "job,server,http_client,rollout,verify,sandbox", f.on(), "an exclusion in a lease takes nothing from the baseline")
 
 	require.NoError(t, f.SetLimits(control.Limits{Deny: "sandbox"}))
 	require.Equal(t, "job,server,http_client,rollout,verify", f.on())
@@ -35,7 +35,7 @@ func TestWhatIsOnIsBaselineAndLeasesWithoutDenyUnderTheCeiling(t *testing.T) {
 	require.Equal(t, "job,server,http_client,rollout,verify,sandbox", f.on(), "blank limits limit nothing")
 }
 
-func TestLimitsHoldFromTheStart(t *testing.T) {
+func TestLimitsOfOptionsHoldFromTheStart(t *testing.T) {
 	f := newFixture(t, control.StartupBaseline(baseline("all")), control.Deny("-nothing,job"), control.Ceiling("default"))
 	require.Equal(t, "server,http_client,rollout", f.on())
 	s := f.State()
@@ -43,7 +43,7 @@ func TestLimitsHoldFromTheStart(t *testing.T) {
 	require.Equal(t, "default", s.Ceiling)
 }
 
-func TestPersonsSpecIsStrictAndChangesNothing(t *testing.T) {
+func TestStrictSpecIsRefusedAndChangesNothing(t *testing.T) {
 	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	before := f.State().Generation
 	var unknown *spangate.ParseError
@@ -76,7 +76,7 @@ func TestConfigurationKeepsPendingNames(t *testing.T) {
 	require.Equal(t, "tx", mydb.Format(db.Load()))
 }
 
-func TestResetGoesBackToWhatWasConfiguredLast(t *testing.T) {
+func TestResetRestoresTheLastConfiguration(t *testing.T) {
 	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	require.NoError(t, f.SetBaseline(baseline("all")))
 	require.NoError(t, f.ResetBaseline("me", ""))
@@ -96,7 +96,7 @@ func TestResetGoesBackToWhatWasConfiguredLast(t *testing.T) {
 	require.Equal(t, "enough", change.Why)
 }
 
-func TestWhatStateGivesSetAgainIsTheSameIntent(t *testing.T) {
+func TestBaselineOfStateSetAgainIsTheSameIntent(t *testing.T) {
 	for _, b := range []control.Baseline{
 		{Spec: "", Who: "a"}, {Spec: "all"}, {Spec: "-all"}, {Spec: " Default ,, -JOB", Why: "w"}, {Spec: "all,layer,-query", AllowPending: true},
 	} {
@@ -116,7 +116,7 @@ func TestWhatStateGivesSetAgainIsTheSameIntent(t *testing.T) {
 	}
 }
 
-func TestNewRefusesWhatCanNotWork(t *testing.T) {
+func TestNewRefusesBadArguments(t *testing.T) {
 	_, err := control.New(nil)
 	require.ErrorIs(t, err, registry.ErrNilRegistry)
 	var e *control.Error
@@ -167,7 +167,7 @@ func TestCloseRestoresTheBaselineAndRefusesChanges(t *testing.T) {
 	require.Equal(t, s.Generation, f.State().Generation)
 }
 
-func TestRegistrySetPastTheControllerHoldsUntilItsNextChange(t *testing.T) {
+func TestSpecSetOnTheRegistryHoldsUntilTheNextChange(t *testing.T) {
 	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	f.registry.SetSpec("sandbox")
 	change := f.changes.one(t)
@@ -175,8 +175,11 @@ func TestRegistrySetPastTheControllerHoldsUntilItsNextChange(t *testing.T) {
 	require.Equal(t, []string{"job"}, change.Old)
 	require.Equal(t, []string{"sandbox"}, change.New)
 	s := f.State()
-	require.Equal(t, "job", s.Baseline.Spec, "what the controller was asked for")
-	require.Equal(t, []string{"sandbox"}, s.Enabled, "what is so")
+	require.Equal(t, "job", s.Baseline.Spec, "the intent")
+	require.Equal(t, []string{"sandbox"}, s.Enabled, "what is on")
+	for _, g := range s.Groups {
+		require.Equal(t, g.Name == "sandbox" || g.Name == "job", g.Overridden, g.Name)
+	}
 
 	l, err := f.Lease(control.LeaseRequest{Owner: "me", Spec: "step", TTL: time.Hour})
 	require.NoError(t, err)
@@ -210,7 +213,7 @@ func TestPinOfTheRegistryHoldsAgainstTheController(t *testing.T) {
 		require.NoError(t, f.Controller.Close())
 		c, err := control.New(f.registry, control.StartupBaseline(baseline("all")))
 		require.NoError(t, err)
-		require.Equal(t, "sandbox", f.on(), "another controller neither")
+		require.Equal(t, "sandbox", f.on(), "another controller changes nothing either")
 
 		f.registry.SetSpec("verify")
 		require.Equal(t, "verify", f.on())
@@ -220,7 +223,7 @@ func TestPinOfTheRegistryHoldsAgainstTheController(t *testing.T) {
 	})
 }
 
-func TestNamespacesThatComeAndGoAreChangesToo(t *testing.T) {
+func TestRegistrationsAreChanges(t *testing.T) {
 	f := newFixture(t, control.StartupBaseline(baseline("all")))
 	gate := f.addDB(t)
 	change := f.changes.one(t)
@@ -237,9 +240,9 @@ func TestNamespacesThatComeAndGoAreChangesToo(t *testing.T) {
 	require.Zero(t, gate.Load())
 }
 
-// TestGateShowsOnlyWordsOfChangesAndStateIsOfOneGeneration has writers of every kind at it at
-// once. Their specs are such that a word in between two changes is a word of none.
-func TestGateShowsOnlyWordsOfChangesAndStateIsOfOneGeneration(t *testing.T) {
+// TestConcurrentChangesShowOneGenerationAtATime has concurrent writers of
+// every kind. Their specs are such that a word in between two changes is a word of none.
+func TestConcurrentChangesShowOneGenerationAtATime(t *testing.T) {
 	f := newFixture(t, control.StartupBaseline(baseline("job,server")), control.MaxLeases(4))
 	words := map[spangate.Mask]bool{}
 	for _, base := range []string{"job,server", "step,forward_backward"} {

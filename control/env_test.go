@@ -293,6 +293,11 @@ func TestFlagReplacesTheBaseline(t *testing.T) {
 	require.Contains(t, usage.String(), `(default default)`)
 }
 
+func TestFlagOfANilBaselineRefusesEveryValue(t *testing.T) {
+	require.Empty(t, control.Flag(nil).String())
+	require.ErrorContains(t, control.Flag(nil).Set("job"), "nil Baseline")
+}
+
 func TestFlagOfAControllerConfiguresIt(t *testing.T) {
 	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	flags := flag.NewFlagSet("x", flag.ContinueOnError)

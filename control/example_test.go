@@ -45,8 +45,7 @@ func Example() {
 	// job,server,http_client,rollout <nil>
 }
 
-// A person's typo is an error that says what was meant; names of a configuration wait for
-// their owner.
+// SetBaseline refuses a name that is not registered, and suggests one; Configure keeps it.
 func ExampleController_SetBaseline() {
 	r := registry.New()
 	_ = r.Register(spangate.Lens, new(spangate.Gate))

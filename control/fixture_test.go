@@ -18,8 +18,7 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// The controller's own records would drown what the tests have to say; those that are about
-// records give a logger of their own.
+// TestMain discards the default logger's records. Tests of records pass a logger.
 func TestMain(m *testing.M) {
 	if path := os.Getenv(rewriterEnv); path != "" {
 		rewrite(path)
@@ -29,7 +28,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(os.Exit))
 }
 
-// mydb is a library besides Gym, which may come late.
+// mydb is the catalog of a second library.
 var mydb = spangate.MustCatalog("mydb", []spangate.Group{
 	{Name: "query", Bit: 1 << 0, Doc: "one query, with its text"},
 	{Name: "tx", Bit: 1 << 63, Doc: "one transaction"},
@@ -50,7 +49,7 @@ func newFixture(t testing.TB, opts ...control.Option) *fixture {
 	c, err := control.New(f.registry, append([]control.Option{control.OnChange(f.changes.add)}, opts...)...)
 	require.NoError(t, err)
 	f.Controller = c
-	f.changes.told = func() {
+	f.changes.drain = func() {
 		t.Helper()
 		require.True(t, control.Drain(c, 10*time.Second), "the change log is stuck")
 	}
@@ -59,7 +58,7 @@ func newFixture(t testing.TB, opts ...control.Option) *fixture {
 	return f
 }
 
-// on is the canonical spec of what the gate shows.
+// on returns the canonical spec of the gate's word.
 func (f *fixture) on() string { return spangate.Gym.Format(f.gate.Load()) }
 
 // addDB registers mydb, and returns its gate.
@@ -72,9 +71,9 @@ func (f *fixture) addDB(t testing.TB) *spangate.Gate {
 
 // changes keeps the changes that a callback is called with.
 type changes struct {
-	told func() // waits for the change log
-	mu   sync.Mutex
-	list []control.Change
+	drain func() // waits for the change log
+	mu    sync.Mutex
+	list  []control.Change
 }
 
 func (c *changes) add(change control.Change) {
@@ -85,7 +84,7 @@ func (c *changes) add(change control.Change) {
 
 // take returns the changes made since the last take. A callback must not call it.
 func (c *changes) take() []control.Change {
-	c.told()
+	c.drain()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	list := c.list

@@ -19,9 +19,9 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// FuzzHandler sends anything. Whatever it is, there is no panic and no 5xx, every answer is
-// JSON of the documented shape, nothing changes without authorisation or by a read, and the
-// state before a refusal is the state after it.
+// FuzzHandler pins that no request panics or is answered with 5xx, every answer is JSON of the
+// documented shape, and neither a request without authorisation, nor a read, nor a refusal changes
+// anything.
 func FuzzHandler(f *testing.F) {
 	const (
 		form = "application/x-www-form-urlencoded"
@@ -44,20 +44,20 @@ func FuzzHandler(f *testing.F) {
 	f.Add("POST", "/leases", jsn, `{"spec":"all","ttl":"-5m","owner":"\ud800"}`, "", "", "", "", true) // a bad one
 	f.Add("POST", "/leases", form, "quiet=job,-server&ttl=5m&owner=me", "", "", "", "", true)          // one that quiets
 	f.Add("POST", "/leases", jsn, `{"spec":"-all","quiet":"late","ttl":"1h","owner":"me\u200b","allow_pending":true}`, "", "", "", "", true)
-	f.Add("POST", "/leases", jsn, `{"quiet":"","spec":" ","ttl":"1h","owner":"\u202e"}`, "", "", "", "", true) // without effect, of an owner that can't be seen
-	f.Add("PUT", "/", form, "spec=all&ttl=5m", "", "", "", "", true)                                           // what belongs elsewhere
+	f.Add("POST", "/leases", jsn, `{"quiet":"","spec":" ","ttl":"1h","owner":"\u202e"}`, "", "", "", "", true) // without effect, of an invisible owner
+	f.Add("PUT", "/", form, "spec=all&ttl=5m", "", "", "", "", true)                                           // a field of another route
 	f.Add("PUT", "/", jsn, "STATE", "", "", "", "", true)                                                      // a state, sent back
 	f.Add("PUT", "/", jsn, `{"generation":"g","spec":"gone","groups":[{"name":"gone","x":[[]]}],"pending":null}`, "", "", "", "", true)
 	f.Add("PATCH", "/leases/LEASE", form, "ttl=1ns", "", "", "", "", true)                        // shortened
 	f.Add("DELETE", "/leases/LEASE", "", "", "", "", "", "", true)                                // released
 	f.Add("DELETE", "/leases/..%2f", "", "", "", "", "", "", true)                                // no lease
 	f.Add("OPTIONS", "*", "", "", "", "", "", "", true)                                           // of the server as a whole
-	f.Add("GET", "//evil.example", "", "", "text/html", "", "", "", false)                        // somewhere else
+	f.Add("GET", "//evil.example", "", "", "text/html", "", "", "", false)                        // no such path
 	f.Add("GET", "/page/../page.go", "", "", "", "", "", "", false)                               // out of the files
 	f.Add("PUT", "/", form, "spec="+strings.Repeat("a,", 32<<10), "", "", "", "", true)           // a long one
 	f.Add("PUT", "/", jsn, strings.Repeat(`{"spec":`, 5000), "", "", "", "", true)                // a deep one
 	f.Add("PUT", "/", jsn, "{\"\\ud800\": 1, \"spec\": \"\u212a,\u0130\"}", "", "", "", "", true) // folding
-	f.Add("GET", "/", "", "", ";;,text/html;q=NaN,*/*;q=-1", `W/"`, `"`, "null", false)           // headers that are none
+	f.Add("GET", "/", "", "", ";;,text/html;q=NaN,*/*;q=-1", `W/"`, `"`, "null", false)           // malformed headers
 
 	f.Fuzz(func(t *testing.T, method, path, contentType, body, accept, ifNoneMatch, ifMatch, origin string, authorised bool) {
 		r := registry.New()
@@ -116,8 +116,8 @@ func FuzzHandler(f *testing.F) {
 	})
 }
 
-// FuzzRestore pins that what GET gives, sent back with PUT, restores the intent, whatever it is
-// and although one owner has come and another has gone since.
+// FuzzRestore pins that what GET gives, sent back with PUT, restores the intent, also if a library has
+// been unregistered since and is registered again.
 func FuzzRestore(f *testing.F) {
 	f.Add("default,layer", "job", "me", "because", true)
 	f.Add("all,-sandbox", "all", "", "", false)

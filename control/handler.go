@@ -5,14 +5,13 @@ package control
 import (
 	"cmp"
 	"errors"
-	"io/fs"
 	"net"
 	"net/http"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/spangate/spangate/control/page"
+	"github.com/spangate/spangate/control/internal/page"
 	"github.com/spangate/spangate/control/wire"
 )
 
@@ -105,22 +104,22 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusTemporaryRedirect)
 		return
 	}
-	methods := methodsOf(r.URL.Path)
-	i := slices.IndexFunc(methods, func(m method) bool { return m.name == r.Method })
+	allowed := methodsOf(r.URL.Path)
+	i := slices.IndexFunc(allowed, func(m method) bool { return m.name == r.Method })
 	switch {
-	case methods == nil:
+	case allowed == nil:
 		notFound(w)
 	case i < 0:
 		var allow []string
-		for _, m := range methods {
+		for _, m := range allowed {
 			allow = append(allow, m.name)
 		}
 		w.Header().Set("Allow", strings.Join(allow, ", "))
 		refuse(w, http.StatusMethodNotAllowed, wire.Error{Code: wire.CodeMethod, Message: "this path takes " + strings.Join(allow, ", ")})
-	case methods[i].read != nil:
-		methods[i].read(h, w, r)
+	case allowed[i].read != nil:
+		allowed[i].read(h, w, r)
 	default:
-		h.serveChange(w, r, methods[i])
+		h.serveChange(w, r, allowed[i])
 	}
 }
 
@@ -132,13 +131,13 @@ func notFound(w http.ResponseWriter) {
 func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
 	if prefersHTML(r.Header) {
-		h.answerPage(w)
+		h.answerPage(w, r)
 		return
 	}
-	v, known := h.c.view.Load(), r.Header["If-None-Match"]
-	tag := quote(h.c.tag(v.Number()))
+	v := h.c.view.Load()
+	tag := quote(v.tag())
 	// Roots may change within a generation; while there are some, the answer is whole.
-	if (matches(known, tag) || matches(known, "W/"+tag)) && len(h.c.roots(v)) == 0 {
+	if unchanged(r.Header, tag) && len(h.c.roots(v)) == 0 {
 		w.Header().Set("ETag", tag)
 		w.WriteHeader(http.StatusNotModified)
 		return
@@ -148,13 +147,12 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 
 // file answers with a file that the page loads.
 func (h *handler) file(w http.ResponseWriter, r *http.Request) {
-	name := path.Base(r.URL.Path)
-	content, err := fs.ReadFile(page.Files, name)
+	content, contentType, err := page.File(path.Base(r.URL.Path))
 	if err != nil {
 		notFound(w)
 		return
 	}
-	w.Header().Set("Content-Type", page.ContentType(name))
+	w.Header().Set("Content-Type", contentType)
 	_, _ = w.Write(content)
 }
 
@@ -190,7 +188,11 @@ func (h *handler) admit(r *http.Request) (author, error) {
 	var missing *Unauthorized
 	switch {
 	case errors.As(err, &missing):
-		return author{}, &badRequest{http.StatusUnauthorized, wire.Error{Code: wire.CodeUnauthorized, Message: "the authoriser refuses: " + err.Error()}, missing.challenge()}
+		challenge := `Bearer realm="spangate"`
+		if missing != nil && missing.Challenge != "" {
+			challenge = missing.Challenge
+		}
+		return author{}, &badRequest{http.StatusUnauthorized, wire.Error{Code: wire.CodeUnauthorized, Message: "the authoriser refuses: " + err.Error()}, challenge}
 	case err != nil:
 		return author{}, forbidden(wire.CodeForbidden, "the authoriser refuses: "+err.Error())
 	}
@@ -210,7 +212,7 @@ func putBaseline(c *Controller, r *http.Request, by author) (*lease, error) {
 		return nil, err
 	}
 	b := Baseline{Spec: in.Spec, AllowPending: in.AllowPending, Who: cmp.Or(by.who, in.Who, from(r)), Why: in.Why}
-	return nil, c.setBaseline(by, b, listed)
+	return nil, c.setBaseline(by, b, listed, false)
 }
 
 func deleteBaseline(c *Controller, r *http.Request, by author) (*lease, error) {

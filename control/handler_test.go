@@ -289,6 +289,17 @@ func TestAuthoriserNamesTheAuthor(t *testing.T) {
 	e.form("PUT", "/", "spec=job", "X-User", strings.Repeat("x", 1000)).refused(403, wire.CodeForbidden)
 }
 
+func TestAddressStandsForAnAuthorWithoutName(t *testing.T) {
+	f := newFixture(t)
+	h := control.Handler(f.Controller, control.Authorize(control.Anyone()))
+	for address, who := range map[string]string{"192.0.2.1:80": "192.0.2.1", "[::1]:80": "::1", "proxy": "proxy", "a\nb": "program", "": "program"} {
+		r := httptest.NewRequest("DELETE", "http://localhost/", nil)
+		r.RemoteAddr = address
+		h.ServeHTTP(httptest.NewRecorder(), r)
+		require.Equal(t, who, f.State().Changes[0].Who)
+	}
+}
+
 func TestBearerTokenAllowsTheTokenInAnySpelling(t *testing.T) {
 	e := newEndpoint(t, newFixture(t), control.Authorize(control.BearerToken("secret")))
 	for _, value := range []string{"Bearer secret", "bearer  secret", "BEARER secret "} {
@@ -381,6 +392,7 @@ func TestBadRequestsAreRefusedAndChangeNothing(t *testing.T) {
 		{e.form("POST", "/leases", "spec=all&owner=me&ttl=61m"), 400, wire.CodeBadField, "at most 1h"},
 		{e.form("POST", "/leases", "spec=all&owner=me&ttl=5m&for=ever"), 400, wire.CodeBadField, "unknown"},
 		{e.form("PATCH", "/leases/x", "ttl=5m&spec=all"), 400, wire.CodeBadField, "unknown"},
+		{e.form("PATCH", "/leases/x", "ttl=soon"), 400, wire.CodeBadField, "duration"},
 		{e.form("PATCH", "/leases/x", "ttl=5m"), 404, wire.CodeNotFound, "has ended"},
 		{e.do("DELETE", "/leases/x", ""), 404, wire.CodeNotFound, "has ended"},
 		{e.do("GET", "/nope", ""), 404, wire.CodeNotFound, "/leases"},

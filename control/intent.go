@@ -12,7 +12,7 @@ import (
 	"github.com/spangate/spangate/internal/plan"
 )
 
-// intent is what a controller has been asked for. That of a view is immutable; a [tx] changes a
+// intent is the baseline, leases and limits of a controller. That of a view is immutable; a [tx] changes a
 // copy.
 type intent struct {
 	baseline, startup Baseline
@@ -20,10 +20,6 @@ type intent struct {
 	leases            []*lease // the first to end first
 	specs, quiets     counts   // of the leases
 	size              int      // the sum of the sizes of the leases
-}
-
-func newIntent(o options) intent {
-	return intent{baseline: o.startup, startup: o.startup, deny: o.deny, ceiling: o.ceiling, specs: counts{}, quiets: counts{}}
 }
 
 func (in intent) clone() intent {
@@ -44,19 +40,8 @@ func (in intent) plan() plan.Plan {
 
 func (in *intent) count(l *lease, n int) {
 	in.size += n * l.size()
-	in.specs.add(l.spec, n)
-	in.quiets.add(l.quiet, n)
-}
-
-// ended returns how many leases have ended at this time.
-func (in intent) ended(at time.Time) int {
-	n, _ := slices.BinarySearchFunc(in.leases, at, func(l *lease, at time.Time) int {
-		if l.end.After(at) {
-			return 1
-		}
-		return -1
-	})
-	return n
+	in.specs.add(l.Spec, n)
+	in.quiets.add(l.Quiet, n)
 }
 
 // counts has how many leases have each spec that is not empty.
@@ -73,14 +58,13 @@ func (c counts) add(spec string, n int) {
 
 // lease is one lease. It is immutable: to renew it is to put another in its place.
 type lease struct {
-	id, owner, why string
-	spec, quiet    string // what it adds and what it quiets; empty for nothing
-	allowPending   bool
-	start, end     time.Time // with their monotonic readings
+	LeaseRequest
+	id         string
+	start, end time.Time // with their monotonic readings
 }
 
 // size is what it counts for in [MaxLeasesLen].
-func (l *lease) size() int { return len(l.owner) + len(l.why) + len(l.spec) + len(l.quiet) }
+func (l *lease) size() int { return len(l.Owner) + len(l.Why) + len(l.Spec) + len(l.Quiet) }
 
 // left returns how long l still has, to the millisecond.
 func (l *lease) left(now time.Time) time.Duration {

@@ -73,11 +73,11 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 		return nil, err
 	}
 	defer t.end()
-	l := &lease{
-		id: strings.ToLower(rand.Text()[:13]), owner: strings.Clone(req.Owner), why: strings.Clone(req.Why),
-		spec: strings.Clone(nonBlank(req.Spec)), quiet: strings.Clone(nonBlank(req.Quiet)), allowPending: req.AllowPending,
-		start: t.at, end: t.at.Add(req.TTL),
+	req.Spec, req.Quiet = nonBlank(req.Spec), nonBlank(req.Quiet)
+	for _, text := range []*string{&req.Owner, &req.Spec, &req.Quiet, &req.Why} {
+		*text = strings.Clone(*text) // so that no longer string, such as a body, is kept
 	}
+	l := &lease{req, strings.ToLower(rand.Text()[:13]), t.at, t.at.Add(req.TTL)}
 	n, size := len(t.intent.leases), t.intent.size
 	if n >= c.options.maxLeases {
 		return nil, &Error{Op: "lease", Err: because(ErrTooManyLeases, "there are %d already; release some, or raise MaxLeases", n)}
@@ -87,10 +87,10 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 	}
 	t.add(l)
 	why := "lease " + l.id + " for " + req.TTL.String()
-	if l.why != "" {
-		why += ": " + l.why
+	if l.Why != "" {
+		why += ": " + l.Why
 	}
-	t.commit(KindLease, cmp.Or(by.who, l.owner), why)
+	t.commit(KindLease, cmp.Or(by.who, l.Owner), why)
 	return l, nil
 }
 
@@ -118,20 +118,21 @@ func (c *Controller) checkLease(req LeaseRequest) error {
 // for a spec that may select one later: one with a name that stands for no group now and is not
 // excluded.
 func selects(now plan.Generation, text string, allowPending bool) bool {
-	if groups, _ := now.Resolve(text); len(groups) > 0 {
-		return true
+	if groups, _ := now.Resolve(text); len(groups) > 0 || !allowPending {
+		return len(groups) > 0
 	}
-	later, excluded := make(map[string]bool), make(map[string]bool)
+	excluded := make(map[string]bool)
 	for e := range spec.Entries(text) {
-		if name := spec.Lower(e.Name); e.Exclude {
-			excluded[name] = true
-		} else if !later[name] {
-			groups, _ := now.Resolve(name)
-			later[name] = len(groups) == 0
+		if e.Exclude {
+			excluded[spec.Lower(e.Name)] = true
 		}
 	}
-	for name, pending := range later {
-		if pending && allowPending && !excluded[name] && !excluded[spangate.NameAll] {
+	for e := range spec.Entries(text) {
+		name := spec.Lower(e.Name)
+		if e.Exclude || excluded[name] || excluded[spangate.NameAll] {
+			continue
+		}
+		if groups, _ := now.Resolve(name); len(groups) == 0 {
 			return true
 		}
 	}
@@ -160,9 +161,9 @@ func (c *Controller) renew(by author, id string, ttl time.Duration) (*lease, err
 		return nil, err
 	}
 	l := *t.drop(i, i+1)[0]
-	l.end = t.at.Add(ttl)
+	l.TTL, l.end = ttl, t.at.Add(ttl)
 	t.add(&l)
-	t.commit(KindRenewal, cmp.Or(by.who, l.owner), "lease "+id+" for another "+ttl.String())
+	t.commit(KindRenewal, cmp.Or(by.who, l.Owner), "lease "+id+" for another "+ttl.String())
 	return &l, nil
 }
 
@@ -183,7 +184,7 @@ func (c *Controller) release(by author, id string) (*lease, error) {
 		return nil, err
 	}
 	l := t.drop(i, i+1)[0]
-	t.commit(KindRelease, cmp.Or(by.who, l.owner), "lease "+id+" was released")
+	t.commit(KindRelease, cmp.Or(by.who, l.Owner), "lease "+id+" was released")
 	return l, nil
 }
 
@@ -250,9 +251,9 @@ func (c *Controller) checkTTL(ttl time.Duration) error {
 }
 
 // arm sets the timer for the end of the first lease. The registry is locked.
-func (c *Controller) arm(at time.Time) {
+func (c *Controller) arm() {
 	if leases := c.view.Load().intent.leases; len(leases) > 0 {
-		c.timer.Reset(leases[0].end.Sub(at))
+		c.timer.Reset(time.Until(leases[0].end))
 	} else {
 		c.timer.Stop()
 	}
@@ -268,7 +269,11 @@ func (c *Controller) expire() {
 		return
 	}
 	defer t.end()
-	ended := t.drop(0, t.intent.ended(t.at))
+	n := slices.IndexFunc(t.intent.leases, func(l *lease) bool { return l.end.After(t.at) })
+	if n < 0 {
+		n = len(t.intent.leases)
+	}
+	ended := t.drop(0, n)
 	if len(ended) == 0 {
 		return
 	}
@@ -284,8 +289,8 @@ func owners(leases []*lease) string {
 	const most = 4
 	var names []string
 	for _, l := range leases {
-		if !slices.Contains(names, l.owner) {
-			names = append(names, l.owner)
+		if !slices.Contains(names, l.Owner) {
+			names = append(names, l.Owner)
 		}
 		if len(names) > most {
 			names[most] = "others"

@@ -27,13 +27,13 @@ func (f *fixture) lease(t testing.TB, owner, spec string, ttl time.Duration) con
 	return l
 }
 
-// sleep lets d pass, and whatever has become due by then happen.
+// sleep lets d pass, and waits for what has become due by then.
 func sleep(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-func TestLeaseGoesBackByItself(t *testing.T) {
+func TestLeaseExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, control.StartupBaseline(baseline("job")))
 		l := f.lease(t, "me", "sandbox", 5*time.Minute)
@@ -69,7 +69,7 @@ func TestLeaseCanBeExtendedAndShortened(t *testing.T) {
 	})
 }
 
-func TestOneOwnersReleaseTakesNothingFromAnothers(t *testing.T) {
+func TestReleaseTakesNothingFromOtherOwners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, control.StartupBaseline(baseline("job")))
 		mine := f.lease(t, "me", "job,sandbox,verify", time.Minute)
@@ -129,7 +129,7 @@ func TestLeaseRequestsHaveBounds(t *testing.T) {
 	require.ErrorIs(t, f.Release("nope"), control.ErrNoLease)
 }
 
-func TestThereIsARoomForSoManyLeasesAndNoMore(t *testing.T) {
+func TestNumberOfLeasesIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, control.MaxLeases(2))
 		f.lease(t, "me", "job", time.Minute)
@@ -184,9 +184,9 @@ func TestLeasesThatEndTogetherAreOneChange(t *testing.T) {
 	})
 }
 
-// TestExpiryWhileAWriterHoldsTheLockLosesNothing is by the real clock, since a bubble's stands
-// still while a goroutine waits for a lock. It passes however slow the machine is.
-func TestExpiryWhileAWriterHoldsTheLockLosesNothing(t *testing.T) {
+// TestExpiryWhileTheLockIsHeld uses the real clock, since the clock of a bubble stands
+// still while a goroutine waits for a lock. It passes on a slow machine too.
+func TestExpiryWhileTheLockIsHeld(t *testing.T) {
 	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	kept := f.lease(t, "me", "verify", time.Hour)
 	due := f.lease(t, "me", "sandbox", time.Millisecond)
@@ -198,12 +198,12 @@ func TestExpiryWhileAWriterHoldsTheLockLosesNothing(t *testing.T) {
 	require.Equal(t, "step", f.on())
 }
 
-// TestLeaseThatIsOverCanNotBeRevived has a writer that is there before the timer.
-func TestLeaseThatIsOverCanNotBeRevived(t *testing.T) {
+// TestExpiredLeaseCanNotBeRenewed has a writer that runs before the timer does.
+func TestExpiredLeaseCanNotBeRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		l := f.lease(t, "me", "sandbox", time.Second)
-		time.Sleep(time.Second) // at the very moment at which the timer fires
+		time.Sleep(time.Second) // when the timer fires
 		if err := l.Renew(time.Hour); err != nil {
 			require.ErrorIs(t, err, control.ErrNoLease)
 		}
@@ -212,7 +212,7 @@ func TestLeaseThatIsOverCanNotBeRevived(t *testing.T) {
 	})
 }
 
-func TestRenewedJustInTimeLivesOn(t *testing.T) {
+func TestLeaseRenewedJustInTimeStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
 		l := f.lease(t, "me", "sandbox", time.Second)
@@ -273,7 +273,7 @@ func TestLeasesOfManyGoroutines(t *testing.T) {
 	require.Eventually(t, func() bool { return f.gate.Load() == 0 && len(f.State().Leases) == 0 }, time.Minute, time.Millisecond)
 }
 
-func TestLeaseQuietsTheBaselineAndNothingElse(t *testing.T) {
+func TestLeaseQuietsTheBaselineOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, control.StartupBaseline(baseline("job,sandbox,verify")))
 		adds := f.lease(t, "her", "verify,agent", 2*time.Hour)
@@ -285,7 +285,7 @@ func TestLeaseQuietsTheBaselineAndNothingElse(t *testing.T) {
 		mine := quiet("me", "", "sandbox,verify,agent,step", time.Minute)
 		require.Equal(t, "job,verify,agent", f.on(), "not what another lease adds")
 		both := quiet("you", "sandbox,optimizer", "all,-job", time.Hour)
-		require.Equal(t, "job,optimizer,verify,agent,sandbox", f.on(), "nor what it adds itself")
+		require.Equal(t, "job,optimizer,verify,agent,sandbox", f.on(), "nor what the lease itself adds")
 
 		s := f.State()
 		groups := map[string]control.Group{}
@@ -341,14 +341,13 @@ func TestQuietIsAsStrictAsTheSpec(t *testing.T) {
 	require.Equal(t, "query,tx", mydb.Format(db.Load()))
 }
 
-func TestQuietThatCanDoNothingIsTheFieldAtFault(t *testing.T) {
+func TestFieldOfALeaseWithoutEffect(t *testing.T) {
 	e := newEndpoint(t, newFixture(t), anyone())
 	require.Equal(t, "quiet", e.form("POST", "/leases", "quiet=-job&owner=me&ttl=1h").refused(400, wire.CodeBadField).Field)
 	require.Equal(t, "spec", e.form("POST", "/leases", "spec=-job&owner=me&ttl=1h").refused(400, wire.CodeBadField).Field)
 }
 
-// A lease quiets the baseline and never another lease, and says so where that shows.
-func TestLeaseTellsWhichOfItsQuietedGroupsAreStillOn(t *testing.T) {
+func TestLeaseListsQuietedGroupsThatAreStillOn(t *testing.T) {
 	e := newEndpoint(t, newFixture(t, control.StartupBaseline(baseline("job,step"))), anyone())
 	adds := as[wire.Lease](e.form("POST", "/leases", "spec=step&owner=me&ttl=1h"), 201)
 	quiets := as[wire.Lease](e.form("POST", "/leases", "quiet=job,step&owner=me&ttl=1h"), 201)
@@ -360,7 +359,7 @@ func TestLeaseTellsWhichOfItsQuietedGroupsAreStillOn(t *testing.T) {
 	require.Equal(t, []string{}, e.State().Leases[0].StillOn)
 }
 
-func TestLeaseThatCanDoNothingIsRefused(t *testing.T) {
+func TestLeaseWithoutEffectIsRefused(t *testing.T) {
 	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	for _, c := range []struct {
 		spec, quiet     string
@@ -395,7 +394,7 @@ func TestLeaseThatCanDoNothingIsRefused(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestLeasesHoldSoManyBytesAndNoMore(t *testing.T) {
+func TestSizeOfLeasesIsBounded(t *testing.T) {
 	f := newFixture(t)
 	long := control.LeaseRequest{Owner: "me", Spec: "job" + strings.Repeat(" ", spangate.MaxSpecLen-3), TTL: time.Hour}
 	var last control.Lease

@@ -17,14 +17,14 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// modelLease is a lease done naively.
+// modelLease is a lease of the model.
 type modelLease struct {
 	spec, quiet string
 	end         time.Time
 }
 
-// model is a controller done naively: lists, searched and computed anew on every question. Of
-// the code that is tested it uses what a catalog makes of one spec.
+// model is a naive controller: everything is computed anew on every read. Of the code under test
+// it uses Catalog.Resolve.
 type model struct {
 	base, startup, deny, ceiling string
 	leases                       map[string]modelLease
@@ -80,7 +80,7 @@ func (m *model) expire() {
 	}
 }
 
-// noDeadline hides a test's deadline, for which nobody may ask in a bubble.
+// noDeadline hides a test's Deadline, which must not be called in a bubble.
 type noDeadline struct{ testing.TB }
 
 func TestControllerDoesWhatTheModelDoes(t *testing.T) {
@@ -90,7 +90,7 @@ func TestControllerDoesWhatTheModelDoes(t *testing.T) {
 	})
 	spec := rapid.Custom(func(t *rapid.T) string {
 		s := strings.Join(rapid.SliceOfN(entry, 0, 4).Draw(t, "entries"), ",")
-		return strings.ReplaceAll(strings.Trim(s, "-"), "-,", ",") // a '-' alone is nobody's name
+		return strings.ReplaceAll(strings.Trim(s, "-"), "-,", ",") // a '-' alone is no name
 	})
 	ttl := rapid.Custom(func(t *rapid.T) time.Duration {
 		return time.Duration(rapid.IntRange(1, 8).Draw(t, "seconds")) * time.Second
@@ -107,11 +107,11 @@ func TestControllerDoesWhatTheModelDoes(t *testing.T) {
 			m := &model{base: start, startup: start, leases: map[string]modelLease{}}
 			handles := map[string]control.Lease{}
 			anyID := func(t *rapid.T) string {
-				ids := []string{"nobody's"}
+				ids := []string{"unknown"}
 				for id := range handles {
 					ids = append(ids, id)
 				}
-				slices.Sort(ids) // the order of a map is not for rapid to repeat
+				slices.Sort(ids) // rapid can't repeat the order of a map
 				return ids[rapid.IntRange(0, len(ids)-1).Draw(t, "id")]
 			}
 

@@ -32,7 +32,7 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 	leases, err2 := meter.Int64ObservableGauge("spangate.leases",
 		metric.WithDescription("Live leases"), metric.WithUnit("{lease}"))
 	m.changes, err3 = meter.Int64Counter("spangate.changes",
-		metric.WithDescription("Changes of what is on or asked for"), metric.WithUnit("{change}"))
+		metric.WithDescription("Changes of what is on, or of baseline, leases and limits"), metric.WithUnit("{change}"))
 	dropped, err4 := meter.Int64ObservableCounter("spangate.changes.dropped",
 		metric.WithDescription("Records of the change log that were dropped"), metric.WithUnit("{record}"))
 	if err := errors.Join(err1, err2, err3, err4); err != nil {

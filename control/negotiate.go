@@ -38,8 +38,13 @@ func quality(accept, mediaType string) (weight float64) {
 	return weight
 }
 
-// matches reports whether one of the header's entity tags is "*" or tag, which holds no comma.
-// The comparison is strong; for a weak one, compare with "W/" + tag as well.
+// unchanged reports whether If-None-Match has the entity tag, by the weak comparison.
+func unchanged(h http.Header, tag string) bool {
+	return matches(h["If-None-Match"], tag) || matches(h["If-None-Match"], "W/"+tag)
+}
+
+// matches reports whether one of the header's entity tags is "*" or tag, which holds no comma, by
+// the strong comparison.
 func matches(header []string, tag string) bool {
 	for entry := range strings.SplitSeq(strings.Join(header, ","), ",") {
 		if entry = strings.TrimSpace(entry); entry == tag || entry == "*" {

@@ -89,9 +89,9 @@ func TestMeterProviderThatIsANilPointerIsRefused(t *testing.T) {
 	require.Equal(t, before, r.State())
 }
 
-// TestBoundsAreWhatTheyWere pins the exported constants, which programs may rely on, and that
+// TestBounds pins the exported constants, which programs may rely on, and that
 // each bound holds to the byte.
-func TestBoundsAreWhatTheyWere(t *testing.T) {
+func TestBounds(t *testing.T) {
 	require.Equal(t, 128, control.MaxOwnerLen)
 	require.Equal(t, 1024, control.MaxWhyLen)
 	require.Equal(t, 10_000, control.DefaultMaxLeases)

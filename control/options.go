@@ -57,7 +57,7 @@ func newOptions(opts []Option) (options, error) {
 	if v := reflect.ValueOf(o.meters); v.Kind() == reflect.Pointer && v.IsNil() {
 		return fail("Metrics of a nil %T; leave the option out", o.meters)
 	}
-	o.startup = configured(o.startup)
+	o.startup.Who, o.startup.AllowPending = cmp.Or(o.startup.Who, program), true
 	return o, cmp.Or(checkNames(o.startup.Who, o.startup.Why), checkText(o.startup.Spec), checkText(o.deny), checkText(o.ceiling))
 }
 

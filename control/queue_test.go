@@ -37,7 +37,7 @@ func receive(t testing.TB, what string, c <-chan struct{}) {
 	select {
 	case <-c:
 	case <-time.After(10 * time.Second):
-		require.FailNow(t, "it hangs", what)
+		require.FailNow(t, "timed out", what)
 	}
 }
 
@@ -101,8 +101,8 @@ func newBlocker(t testing.TB) *blocker {
 func (b *blocker) block()   { b.enter.Do(func() { close(b.entered) }); <-b.leave }
 func (b *blocker) release() { b.open.Do(func() { close(b.leave) }) }
 
-// TestNoChangeWaitsForTheLogOrACallback blocks each for good, the registry's records included,
-// and makes every kind of change.
+// TestNoChangeWaitsForTheLogOrACallback blocks the log handler, the callback or
+// the registry's log handler, and makes every kind of change.
 func TestNoChangeWaitsForTheLogOrACallback(t *testing.T) {
 	for _, what := range []string{"log", "callback", "registry's log"} {
 		t.Run(what, func(t *testing.T) {
@@ -148,12 +148,12 @@ func TestNoChangeWaitsForTheLogOrACallback(t *testing.T) {
 				assert.NoError(t, again.Close())
 			})
 			b.release()
-			require.True(t, control.Drain(c, 10*time.Second), "the rest is told")
+			require.True(t, control.Drain(c, 10*time.Second), "the rest is logged")
 		})
 	}
 }
 
-func TestQueueIsBoundedAndSaysWhatItDropped(t *testing.T) {
+func TestQueueIsBoundedAndReportsDrops(t *testing.T) {
 	b, log := newBlocker(t), new(records)
 	var seen []control.Change
 	f := newFixture(t, control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: log.add})))
@@ -173,7 +173,7 @@ func TestQueueIsBoundedAndSaysWhatItDropped(t *testing.T) {
 		require.NoError(t, c.SetBaseline(control.Baseline{Spec: specs[i%2], Who: fmt.Sprint(i)}))
 	}
 	require.EqualValues(t, extra, control.Dropped(c))
-	require.Len(t, c.State().Changes, control.MaxChanges, "the state has the latest in any case")
+	require.Len(t, c.State().Changes, control.MaxChanges, "the state has the latest all the same")
 	require.Equal(t, fmt.Sprint(control.MaxQueued+extra-1), c.State().Changes[0].Who)
 	b.release()
 	require.True(t, control.Drain(c, time.Minute))
@@ -182,7 +182,7 @@ func TestQueueIsBoundedAndSaysWhatItDropped(t *testing.T) {
 
 	require.Len(t, seen, 1+control.MaxQueued+1)
 	for i, change := range seen[1 : 1+control.MaxQueued] {
-		require.Equal(t, fmt.Sprint(i), change.Who, "those that were first are kept, in order")
+		require.Equal(t, fmt.Sprint(i), change.Who, "the first are kept, in order")
 	}
 	require.Equal(t, "last", seen[1+control.MaxQueued].Who)
 	logged := log.take()
@@ -195,8 +195,8 @@ func TestQueueIsBoundedAndSaysWhatItDropped(t *testing.T) {
 	require.Zero(t, control.Dropped(f.Controller), "another controller's queue is its own")
 }
 
-// TestDropsAreReportedWhereTheyWere lets one record through between two runs of drops.
-func TestDropsAreReportedWhereTheyWere(t *testing.T) {
+// TestDropsAreReportedInTheirPlace lets one record through between two runs of drops.
+func TestDropsAreReportedInTheirPlace(t *testing.T) {
 	step := make(chan struct{}, 2)
 	log := new(records)
 	f := newFixture(t, control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: log.add})))
@@ -290,8 +290,8 @@ func TestCloseMayBeCalledByACallback(t *testing.T) {
 	}
 }
 
-// TestCloseTellsWhatIsQueued has a callback that is slower than Close waits.
-func TestCloseTellsWhatIsQueued(t *testing.T) {
+// TestCloseWaitsForTheQueueAtMostATenthOfASecond has slow callbacks.
+func TestCloseWaitsForTheQueueAtMostATenthOfASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls list
 		c, err := control.New(registry.New(), control.OnChange(func(change control.Change) {
@@ -304,7 +304,7 @@ func TestCloseTellsWhatIsQueued(t *testing.T) {
 		}
 		begun := time.Now()
 		require.NoError(t, c.Close())
-		require.Equal(t, 100*time.Millisecond, time.Since(begun), "it waits so long and no longer")
+		require.Equal(t, 100*time.Millisecond, time.Since(begun), "no longer than a tenth of a second")
 		synctest.Wait()
 		require.Equal(t, []string{"program", "0"}, calls.get())
 		sleep(time.Second)
@@ -339,11 +339,11 @@ func TestNoGoroutineOutlivesTheLastRecord(t *testing.T) {
 	c, err = control.New(registry.New())
 	require.NoError(t, err)
 	require.True(t, control.Drain(c, 10*time.Second))
-	require.NoError(t, goleak.Find(before), "a controller that has nothing to tell has none, closed or not")
+	require.NoError(t, goleak.Find(before), "a controller whose queue is empty has none, closed or not")
 	require.NoError(t, c.Close())
 }
 
-func TestPanicOfACallbackIsLoggedAndStopsNothing(t *testing.T) {
+func TestPanicOfACallbackIsLogged(t *testing.T) {
 	log := new(records)
 	var seen []string
 	f := newFixture(t,
@@ -380,7 +380,7 @@ func panicDeep(n int) {
 	panicDeep(n - 1)
 }
 
-func TestPanicOfTheLogHandlerLosesARecordOnly(t *testing.T) {
+func TestPanicOfTheLogHandlerDropsOneRecord(t *testing.T) {
 	panicking := true
 	f := newFixture(t, control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: func(slog.Record) {
 		if panicking {
@@ -438,7 +438,7 @@ func TestHandlerThatIsNotEnabledGetsNothing(t *testing.T) {
 	require.Zero(t, control.Dropped(f.Controller))
 }
 
-func TestRefusalsAreLoggedAFewASecond(t *testing.T) {
+func TestLoggedRefusalsAreLimitedPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(records)
 		f := newFixture(t, control.Logger(slog.New(&callingHandler{Handler: slog.DiscardHandler, call: log.add})))
@@ -506,7 +506,7 @@ func TestOneControllerForARegistry(t *testing.T) {
 	require.NoError(t, first.Close())
 	second, err = control.New(r, control.StartupBaseline(baseline("step")))
 	require.NoError(t, err)
-	require.NoError(t, first.Close(), "which is over, and takes nothing from the second")
+	require.NoError(t, first.Close(), "the closed controller does not release the second")
 	require.ErrorIs(t, first.SetBaseline(baseline("all")), control.ErrClosed)
 	require.Equal(t, "step", spangate.Gym.Format(gate.Load()))
 	_, err = control.New(r)
@@ -526,8 +526,8 @@ func TestRefusedNewLeavesTheRegistryFree(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-// TestOfManyControllersAtOnceOneIsMade makes and closes controllers concurrently.
-func TestOfManyControllersAtOnceOneIsMade(t *testing.T) {
+// TestConcurrentNewMakesOneController makes and closes controllers concurrently.
+func TestConcurrentNewMakesOneController(t *testing.T) {
 	r := registry.New()
 	var gate spangate.Gate
 	require.NoError(t, r.Register(spangate.Gym, &gate))
@@ -557,7 +557,7 @@ func TestOfManyControllersAtOnceOneIsMade(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-func TestExpiriesAreToldWhileTheCallbackIsSlow(t *testing.T) {
+func TestLeasesExpireWhileTheCallbackIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kinds list
 		f := newFixture(t, control.OnChange(func(change control.Change) {

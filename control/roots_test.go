@@ -14,6 +14,7 @@ import (
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
 	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/registry"
 )
 
 func TestStateShowsTheRootsThatAreOff(t *testing.T) {
@@ -48,7 +49,7 @@ func TestStateShowsTheRootsThatAreOff(t *testing.T) {
 		handler.ServeHTTP(w, r)
 		return w.Code
 	}
-	assert.Equal(t, 200, conditional(), "who polls is told of roots, though the generation is the same")
+	assert.Equal(t, 200, conditional(), "roots are new, though the generation is the same")
 	require.NoError(t, f.SetBaseline(baseline("agent,server")))
 	assert.Equal(t, 304, conditional())
 	expect()
@@ -61,4 +62,20 @@ func TestStateHasNoRootsWithoutTheOption(t *testing.T) {
 		f := newFixture(t, opts...)
 		assert.Equal(t, []string{}, f.State().Roots)
 	}
+}
+
+func TestRootsAreNamedOncePerGroup(t *testing.T) {
+	var gates [2]spangate.Gate
+	r := registry.New()
+	require.NoError(t, r.Register(spangate.Gym, &gates[0]))
+	require.NoError(t, r.Register(spangate.Lens, &gates[1], registry.Shared()))
+	c, err := control.New(r, control.Roots(func(gate *spangate.Gate) spangate.Mask {
+		if gate == &gates[0] {
+			return spangate.BitServer | spangate.BitJob | 1<<40 // which has no name
+		}
+		return spangate.BitJob
+	}))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"job", "server"}, c.State().Roots)
+	require.NoError(t, c.Close())
 }

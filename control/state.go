@@ -66,8 +66,8 @@ type Preset struct {
 
 // LeaseInfo is a live lease, as in [wire.Lease].
 type LeaseInfo struct {
-	ID, Owner, Spec, Quiet, Why                 string
-	AllowPending                                bool
+	LeaseRequest                                // TTL is that of the last renewal
+	ID                                          string
 	Groups, Quieted, StillOn, Withheld, Pending []string
 	Start, End                                  time.Time
 	Left                                        time.Duration
@@ -119,7 +119,7 @@ func (c *Controller) show(v *view, roots []string, now time.Time) State {
 	r := newResolver(v)
 	s := State{
 		Baseline: v.intent.baseline, Startup: v.intent.startup,
-		Generation: c.tag(v.Number()), Now: shown(now), Pinned: v.Pinned(),
+		Generation: v.tag(), Now: shown(now), Pinned: v.Pinned(),
 		Deny: v.intent.deny, Ceiling: v.intent.ceiling,
 		Enabled: append([]string{}, v.enabled...), Roots: slices.Clone(roots),
 		Groups: []Group{}, Presets: r.presets(), Leases: make([]LeaseInfo, 0, len(v.intent.leases)), Changes: []Change{},
@@ -147,8 +147,8 @@ func (c *Controller) show(v *view, roots []string, now time.Time) State {
 			Name: name, On: contains(v.enabled, name), Baseline: contains(r.baseline.groups, name), Withheld: r.withheld(name),
 			Leases: append([]string{}, adding[name]...), Quiet: append([]string{}, quieting[name]...), Members: members[name],
 		}
-		asked := g.Baseline && len(g.Quiet) == 0 || len(g.Leases) > 0
-		g.Overridden = g.On != (asked && !g.Withheld)
+		selected := g.Baseline && len(g.Quiet) == 0 || len(g.Leases) > 0
+		g.Overridden = g.On != (selected && !g.Withheld)
 		s.Groups = append(s.Groups, g)
 	}
 	for _, change := range v.changes {
@@ -225,17 +225,21 @@ func (r *resolver) presets() []Preset {
 }
 
 func (r *resolver) lease(l *lease, now time.Time) LeaseInfo {
-	adds, quiets := r.of(l.spec), r.of(l.quiet)
+	adds, quiets := r.of(l.Spec), r.of(l.Quiet)
 	pending := append(append([]string{}, adds.pending...), quiets.pending...)
 	slices.Sort(pending)
 	return LeaseInfo{
-		ID: l.id, Owner: l.owner, Spec: l.spec, Quiet: l.quiet, AllowPending: l.allowPending, Why: l.why,
+		LeaseRequest: l.LeaseRequest, ID: l.id,
 		Groups: slices.Clone(adds.groups), Quieted: slices.Clone(quiets.groups),
 		StillOn: filter(quiets.groups, r.on), Withheld: filter(adds.groups, r.withheld),
 		Pending: slices.Compact(pending),
 		Start:   shown(l.start), End: shown(l.end), Left: l.left(now),
 	}
 }
+
+// tag returns the generation as text for clients. It differs between any two states, of different
+// processes too.
+func (v *view) tag() string { return v.changes[0].Generation }
 
 // on reports whether the group is on.
 func (v *view) on(group string) bool { return contains(v.enabled, group) }

@@ -13,11 +13,11 @@ import (
 // Do runs fn in a span of tracer, any tracer, and returns fn's error. It is nemo-lens's
 // managed_span and trace_fn.
 //
-// If fn returns an error, it is recorded on the span, whose status becomes Error with the
-// error's text. The error of a cancelled context is no exception: an fn that does not count
-// cancellation as a failure returns nil. (In Python, CancelledError is not an Exception, so
-// nemo-lens leaves such a span without a status.) If fn panics or calls [runtime.Goexit], the
-// status becomes Error, the span ends, and the panic goes on; the SDK records what it was.
+// If fn returns an error, the span records it and gets the status Error with the error's text.
+// That includes the error of a cancelled context; an fn for which cancellation is no failure
+// returns nil. (In Python, CancelledError is not an Exception, so nemo-lens leaves such a span
+// without a status.) If fn panics or calls [runtime.Goexit], the span gets the status Error and
+// ends, the SDK records the panic, and the panic continues.
 //
 // fn gets the span as an argument and must not take it from the context: while the site is off,
 // Do leaves the context unchanged, like a transparent site ([Rule.Transparent]), so the span in
@@ -39,7 +39,7 @@ func Do(ctx context.Context, tracer trace.Tracer, name string, fn func(context.C
 	if _, off := s.(*inert); off {
 		return fn(ctx, s)
 	}
-	defer s.End() // itself deferred: in a closure, the SDK's End would not see a panic
+	defer s.End() // deferred directly: called by a deferred closure, the SDK's End sees no panic
 	returned := false
 	defer func() {
 		if !returned {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package otelgate puts the spans of any [trace.TracerProvider] behind a
-// [spangate.Gate], so that code which knows nothing of gates, third-party
-// instrumentation included, is switched on and off by group while it runs, and no choice of
-// groups breaks a trace.
+// [spangate.Gate], so that code that knows nothing of gates, such as third-party
+// instrumentation, is switched on and off by group while it runs. No choice of groups breaks a
+// trace.
 //
 // A [TracerProvider] maps instrumentation scopes, span names and span kinds to groups by
 // [Rule]. Install it where the SDK's provider would go:
@@ -18,16 +18,16 @@
 //
 // # What a site that is off does
 //
-// Whether a span exists is decided once, when Start is called: a span that was started ends
-// and is exported however the gate changes later, and one that was not never appears. A tracer
-// that was fetched while its group was off works when the group goes on.
+// Whether a span exists is decided once, when Start is called: a span that was started ends and
+// is exported however the gate changes later, and a span that was not started never appears. A
+// tracer may be fetched while its group is off.
 //
 // The Start of a site that is off returns an inert span, and a context that holds it. The inert
 // span has the span context of the span above, so what is beneath it joins that span. It
 // records nothing and changes no other span: its End, SetName, SetStatus, SetAttributes and
 // AddEvent have no effect. Libraries whose instrumentation is a pair of hooks drop the span that
-// they start, and later take one from the context to name, mark and end it. They find the inert
-// span there, and not their caller's.
+// they start, and later take one from the context to name, mark and end it. There they find the
+// inert span, not their caller's.
 //
 //	in the context           the context returned                 the span returned
 //	no span                  as it was                            inert, no span context
@@ -58,10 +58,10 @@
 // site that is off, such code finds none and falls back to otel.GetTracerProvider: install the
 // gated provider there too.
 //
-// # What a gate can't cure
+// # Limits
 //
-// One trace needs one span above it all, or a traceparent that came in: two sites with
-// nothing above them that is on start a trace each, as they would without a gate.
+// Two sites that are on, with no span above them that is on and no incoming traceparent, start
+// a trace each, as they do without a gate.
 //
 // A tracer that was fetched from otel.GetTracerProvider before any provider was installed
 // delegates to the first provider that is installed, for good. If that is not the gated one,

@@ -33,8 +33,8 @@ func (printingTracer) Start(ctx context.Context, name string, _ ...trace.SpanSta
 	return ctx, trace.SpanFromContext(ctx)
 }
 
-// A library that knows nothing of gates is switched on and off by the name of its scope.
-// What is beneath it stays in the trace.
+// Libraries that know nothing of gates are switched by the names of their scopes. Spans beneath
+// them stay in the trace.
 func ExampleNewTracerProvider() {
 	sdk := printer{} // sdktrace.NewTracerProvider(…) in a program
 	var gate spangate.Gate
@@ -46,16 +46,16 @@ func ExampleNewTracerProvider() {
 	}
 	agent := provider.Tracer("example.com/agent")
 	sandbox := provider.Tracer("example.com/sandbox/python")
-	mine := provider.Tracer("example.com/mine") // no rule: always on
+	program := provider.Tracer("example.com/program") // no rule: always on
 
 	for _, spec := range []string{"agent,sandbox", "sandbox", ""} {
 		fmt.Printf("%q:\n", spec)
 		gate.Store(spangate.MustParse(spec))
 
-		ctx, root := mine.Start(context.Background(), "task")
+		ctx, root := program.Start(context.Background(), "task")
 		ctx, loop := agent.Start(ctx, "agent loop")
 		ctx, run := sandbox.Start(ctx, "run tool")
-		_, done := mine.Start(ctx, "write result")
+		_, done := program.Start(ctx, "write result")
 		done.End()
 		run.End()
 		loop.End()
@@ -77,15 +77,15 @@ func ExampleNewTracerProvider() {
 	//   write result
 }
 
-// The spans of one's own code are put in a group by a view.
+// A view puts a program's own spans in a group.
 func ExampleTracerProvider_Group() {
 	gate := spangate.NewGate(spangate.BitRollout)
 	provider, err := otelgate.NewTracerProvider(printer{}, gate)
 	if err != nil {
 		panic(err)
 	}
-	rollout := provider.Group(spangate.BitRollout).Tracer("example.com/mine")
-	verify := provider.Group(spangate.BitVerify).Tracer("example.com/mine")
+	rollout := provider.Group(spangate.BitRollout).Tracer("example.com/program")
+	verify := provider.Group(spangate.BitVerify).Tracer("example.com/program")
 
 	ctx, span := rollout.Start(context.Background(), "rollout")
 	defer span.End()

@@ -17,15 +17,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// above is a span that panics when anything but its context is asked for.
+// above is a span that panics in every method but SpanContext.
 type above struct{ trace.Span }
 
 func (above) SpanContext() trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}})
 }
 
-// Every method of trace.Span, those of later versions too, is called on an inert span: none
-// may panic, as any that reached the span above would, but for SpanContext.
+// Every method of trace.Span, those of later versions too, is called on an inert span. A method
+// other than SpanContext that reached the span above would panic.
 func TestInertSpanHasEveryMethodOfASpan(t *testing.T) {
 	p, err := NewTracerProvider(noop.NewTracerProvider(), new(spangate.Gate))
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func TestInertSpanHasEveryMethodOfASpan(t *testing.T) {
 	for i := range methods.NumMethod() {
 		m := methods.Method(i)
 		if !m.IsExported() {
-			continue // only what embeds OpenTelemetry's own types has it
+			continue // of the types that OpenTelemetry makes implementations embed
 		}
 		f := reflect.ValueOf(span).MethodByName(m.Name)
 		in := make([]reflect.Value, f.Type().NumIn())
@@ -60,13 +60,13 @@ func TestInertSpanHasEveryMethodOfASpan(t *testing.T) {
 		case "IsRecording":
 			assert.Equal(t, false, out[0].Interface())
 		default:
-			assert.Empty(t, out, "%s answers; say here what an inert span is to answer", m.Name)
+			assert.Empty(t, out, "%s has a result; add what an inert span must return", m.Name)
 		}
 	}
-	assert.Equal(t, noop.Span{}, s.Span, "what is not written out is a no-op")
+	assert.Equal(t, noop.Span{}, s.Span, "methods that are not written out are no-ops")
 }
 
-// Else each of two providers would add to a chain that the next one has to follow.
+// Otherwise two providers in turn would build a chain that grows with every site.
 func TestInertSpanUnderAnotherProvidersIsOfTheSpanAboveBoth(t *testing.T) {
 	ctx := trace.ContextWithSpan(t.Context(), above{})
 	providers := [2]*TracerProvider{}
@@ -79,7 +79,7 @@ func TestInertSpanUnderAnotherProvidersIsOfTheSpanAboveBoth(t *testing.T) {
 		var s trace.Span
 		ctx, s = providers[i%2].Tracer("t").Start(ctx, "off")
 		require.IsType(t, (*inert)(nil), s)
-		assert.Equal(t, trace.Span(above{}), s.(*inert).of)
+		assert.Equal(t, trace.Span(above{}), s.(*inert).above)
 	}
 }
 

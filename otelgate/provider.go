@@ -34,8 +34,8 @@ var (
 )
 
 // TracerProvider is a [trace.TracerProvider] whose spans stand behind a gate. Make one with
-// [NewTracerProvider]; the zero value and nil start no spans. It may be used by any number of
-// goroutines and must not be copied.
+// [NewTracerProvider]; the zero value and nil start no spans. It is safe for concurrent use and
+// must not be copied.
 //
 // Group, Transparent and WithGate return views: providers of the same base and rules that
 // differ in one respect. The TracerProvider of a view's span is the provider that the view was
@@ -74,8 +74,8 @@ var _ trace.TracerProvider = (*TracerProvider)(nil)
 //
 // It fails, with [ErrNilProvider], [ErrPlaceholder], [ErrNilGate], [ErrInvalidRule] or
 // [ErrInvalidOption], on a base or gate that is nil, on an invalid option, and on the
-// placeholder that otel.GetTracerProvider returns until a provider is installed: once this one
-// were installed, the placeholder would delegate to it and it to the placeholder, for ever.
+// placeholder that otel.GetTracerProvider returns until a provider is installed: after this
+// provider was installed, the two would delegate to each other forever.
 func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, opts ...Option) (*TracerProvider, error) {
 	if isNil(base) {
 		return nil, fmt.Errorf("otelgate: %w (%T); pass the SDK's provider", ErrNilProvider, base)
@@ -102,8 +102,8 @@ func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, opts ...O
 }
 
 // isNil reports whether v, a provider or an option, is nil or a nil pointer in an interface.
-// Nothing else that can be nil can be a provider, which has to embed one of OpenTelemetry's
-// types. Nil [Rules] are no rules.
+// No other kind that can be nil can be a provider, which embeds a type of OpenTelemetry's. Nil
+// [Rules] are a valid option without rules.
 func isNil(v any) bool {
 	if v == nil {
 		return true
@@ -112,9 +112,9 @@ func isNil(v any) bool {
 	return r.Kind() == reflect.Pointer && r.IsNil()
 }
 
-// isPlaceholder reports whether base is what otel.GetTracerProvider returns until a
-// provider is installed. The type is not exported, and comparing with what
-// otel.GetTracerProvider returns now would miss a placeholder that was fetched earlier.
+// isPlaceholder reports whether base is what otel.GetTracerProvider returns until a provider is
+// installed. It looks at the type, which is not exported: a comparison with the present result
+// of otel.GetTracerProvider would miss a placeholder that was fetched earlier.
 func isPlaceholder(base trace.TracerProvider) bool {
 	t := reflect.TypeOf(base)
 	return t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "go.opentelemetry.io/otel/internal/global"
@@ -190,8 +190,8 @@ func (p *TracerProvider) site(r Rule) site {
 // Roots returns the groups of gate whose sites have been off where their span would have begun
 // a trace: there was no valid span in the context, or the caller asked for a new root. While
 // such a group is off, spans beneath its sites begin a trace each, and libraries that start
-// nothing unless the span above records start nothing at all: control.Roots lets an operator
-// see that. Roots returns the empty set for a gate that p does not know.
+// nothing unless the span above records start nothing at all; control.Roots reports that to
+// an operator. Roots returns the empty set for a gate that p does not know.
 func (p *TracerProvider) Roots(gate *spangate.Gate) spangate.Mask {
 	if p == nil || p.origin == nil {
 		return 0
@@ -238,7 +238,7 @@ func (p *TracerProvider) view() *TracerProvider {
 	return &TracerProvider{base: p.base, rules: p.rules, gate: p.gate, group: p.group, transparent: p.transparent, origin: p.origin}
 }
 
-// Shutdown shuts the base down, if it can be.
+// Shutdown calls Shutdown of the base, if it has that method.
 func (p *TracerProvider) Shutdown(ctx context.Context) error {
 	if p == nil {
 		return nil
@@ -251,7 +251,7 @@ func (p *TracerProvider) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// ForceFlush has the base export the spans that have ended, if it can.
+// ForceFlush calls ForceFlush of the base, if it has that method.
 func (p *TracerProvider) ForceFlush(ctx context.Context) error {
 	if p == nil {
 		return nil

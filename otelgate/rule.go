@@ -15,11 +15,11 @@ import (
 // Rule puts spans in a group, by their instrumentation scope, name and kind. A Rule is an
 // [Option]. Its zero value matches every span and has no group, which is refused.
 type Rule struct {
-	// Scope is the name of an instrumentation scope, which most libraries make their
-	// import path, or a prefix of such names that ends in '*'. Empty matches any. The
-	// scope without a name is [EmptyScope].
+	// Scope is the name of an instrumentation scope, for most libraries their import path,
+	// or a prefix of such names followed by '*'. Empty matches any. The scope without a
+	// name is [EmptyScope].
 	Scope string
-	// Name is the name that a span is started with, or a prefix of such names that ends in
+	// Name is the name that a span is started with, or a prefix of such names followed by
 	// '*'. Empty matches any.
 	Name string
 	// Kind is the kind of span that the rule is for; unspecified matches any. A span
@@ -33,8 +33,8 @@ type Rule struct {
 	Group spangate.Mask
 	// Transparent makes sites that are off leave the context unchanged, so that what inner
 	// code writes to [trace.SpanFromContext] lands on the nearest span that is on. It is
-	// only for code that ends the span that Start returned, and never one that it takes from
-	// a context: that one would be the caller's.
+	// only for code that ends the span that Start returned. Code that ends a span from the
+	// context would end its caller's.
 	Transparent bool
 }
 
@@ -45,8 +45,8 @@ type Rules []Rule
 const EmptyScope = "go.opentelemetry.io/otel/sdk/tracer"
 
 // HTTPRules returns the rules that put otelhttp's server spans in the group server and its
-// client spans in the group client. Both are groups of the provider's gate, whose
-// vocabulary is for the caller to know; for [spangate.Gym]:
+// client spans in the group client. Both are groups of the provider's gate. With
+// [spangate.Gym]:
 //
 //	otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient)
 func HTTPRules(server, client spangate.Mask) Rules {
@@ -61,7 +61,7 @@ func HTTPRules(server, client spangate.Mask) Rules {
 // Option does nothing.
 type Option interface{ apply(*config) }
 
-// config is what the options of a provider say.
+// config holds the options of a provider.
 type config struct {
 	rules []Rule
 	names *spangate.Catalog
@@ -122,7 +122,7 @@ func (r Rule) validate() error {
 	return nil
 }
 
-// matches reports whether name is what the pattern of a rule stands for.
+// matches reports whether name matches the pattern of a rule.
 func matches(pattern, name string) bool {
 	if n := len(pattern); n > 0 && pattern[n-1] == '*' {
 		return strings.HasPrefix(name, pattern[:n-1])

@@ -21,7 +21,7 @@ type site struct {
 
 func (s *site) on() bool { return s.gate == nil || s.gate.On(s.group) }
 
-// markRoot notes that the site was off where its span would have begun a trace.
+// markRoot records that the site was off where its span would have begun a trace.
 func (s *site) markRoot() {
 	if s.roots.word.Load()&uint64(s.group) != uint64(s.group) {
 		s.roots.word.Or(uint64(s.group))

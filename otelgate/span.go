@@ -49,7 +49,7 @@ type started struct {
 	inert inert           // the span of a site that is off right beneath this span
 	base  context.Context // as the base's Start returned it, with the base's span in it
 	ctx   context.Context // base with the gated span in it, as the gated Start returned it
-	// inertCtx is ctx with inert in it, made when the first site that is off asks for it.
+	// inertCtx is ctx with inert in it. The first site that is off makes it.
 	inertCtx atomic.Pointer[context.Context]
 }
 
@@ -65,7 +65,7 @@ func (s *started) beneath(ctx context.Context, transparent bool) (context.Contex
 	if made == nil {
 		next := trace.ContextWithSpan(ctx, &s.inert)
 		made = &next
-		s.inertCtx.Store(made) // two goroutines may both make one; either serves
+		s.inertCtx.Store(made) // two goroutines may each make one; both work
 	}
 	return *made, &s.inert
 }
@@ -74,7 +74,7 @@ func (s *started) beneath(ctx context.Context, transparent bool) (context.Contex
 // otherwise OpenTelemetry's own no-op span.
 type inert struct {
 	*origin
-	of trace.Span // the span above
+	above trace.Span
 }
 
 // origin is what all inert spans of a provider share: the provider, and the methods of a no-op
@@ -101,11 +101,11 @@ func (o *origin) rootsOf(gate *spangate.Gate) *rootGroups {
 
 var _ trace.Span = (*inert)(nil)
 
-// noSpan is the of of an inert span that has no span above it.
+// noSpan is what an inert span has for the span above if there is none.
 var noSpan trace.Span = noop.Span{}
 
 // SpanContext returns that of the span above.
-func (s *inert) SpanContext() trace.SpanContext { return s.of.SpanContext() }
+func (s *inert) SpanContext() trace.SpanContext { return s.above.SpanContext() }
 
 // TracerProvider returns the gated provider.
 func (s *inert) TracerProvider() trace.TracerProvider { return s.provider }
@@ -136,20 +136,20 @@ func underlying(span trace.Span) trace.Span {
 		case *otherSpan:
 			span = s.own(s.Span, steps)
 		case *inert:
-			span = s.of
+			span = s.above
 		default:
 			return span
 		}
 	}
 }
 
-// own returns the span that the base put in its context, given the one that it returned. The
-// two differ where the base is a provider that adds profiling labels: when the next span
-// starts, it expects to find the one that it put there.
+// own returns the span that the base put in its context, given the span that it returned. The
+// two differ if the base is a provider that adds profiling labels; when the next span starts,
+// such a base looks for the span that it put there.
 //
-// A context whose values change, under a base that puts no span in it, may hold s itself by
-// now. So after more steps than there are providers in any stack, own takes the returned span,
-// which is always older than s.
+// If the base put no span in its context, and the values of that context have changed since, it
+// may hold s itself by now. So after more steps than any stack of providers takes, own takes
+// the returned span, which is always older than s.
 func (s *started) own(returned trace.Span, steps int) trace.Span {
 	if steps > 100 {
 		return returned
@@ -157,8 +157,8 @@ func (s *started) own(returned trace.Span, steps int) trace.Span {
 	return trace.SpanFromContext(s.base)
 }
 
-// bareType is the type of the span that stands for a span context without a span, as
-// propagators and [trace.ContextWithSpanContext] make it.
+// bareType is the type of the spans that [trace.ContextWithSpanContext] and propagators make,
+// which are a span context only.
 var bareType = reflect.TypeOf(trace.SpanFromContext(trace.ContextWithSpanContext(context.Background(), trace.SpanContext{})))
 
 // isBare reports whether span only carries a span context: nothing can be written to it, and

@@ -40,21 +40,20 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 		return ctx, &t.origin.provider.none
 	}
 	if span, ok := above.(*sdkSpan); ok && span.inert.origin == t.origin && len(opts) == 0 {
-		return span.beneath(ctx, s.transparent) // as off would, sooner
+		return span.beneath(ctx, s.transparent) // as in off, but faster
 	}
 	return t.off(ctx, above, opts, s)
 }
 
-// on starts a span of the base and returns it as a gated one. above is what ctx has for a
-// current span, or nil.
+// on starts a span of the base and wraps it. above is the current span of ctx, or nil.
 func (t *gatedTracer) on(ctx context.Context, above any, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
-	shown := ctx
+	baseCtx := ctx
 	if span, ok := above.(*sdkSpan); ok && span.ctx == ctx && span.inert.origin == t.origin {
-		shown = span.base // as nearly always, and nothing is allocated
+		baseCtx = span.base // nearly always, and without an allocation
 	} else if above != nil {
-		shown = t.shown(ctx, above)
+		baseCtx = t.baseContext(ctx, above)
 	}
-	next, base := t.base.Start(shown, name, opts...)
+	next, base := t.base.Start(baseCtx, name, opts...)
 	if next == nil {
 		next = ctx // a faulty base must not make its callers panic
 	}
@@ -67,7 +66,7 @@ func (t *gatedTracer) on(ctx context.Context, above any, name string, opts []tra
 	}
 	span := &sdkSpan{rw, started{inert: inert{origin: t.origin}, base: next}}
 	span.ctx = trace.ContextWithSpan(next, span)
-	span.inert.of = span
+	span.inert.above = span
 	return span.ctx, span
 }
 
@@ -76,7 +75,7 @@ func (t *gatedTracer) on(ctx context.Context, above any, name string, opts []tra
 func (t *gatedTracer) wrapOther(ctx context.Context, base trace.Span) (context.Context, trace.Span) {
 	span := &otherSpan{base, started{inert: inert{origin: t.origin}, base: ctx}}
 	span.ctx = trace.ContextWithSpan(ctx, span)
-	span.inert.of = span
+	span.inert.above = span
 	return span.ctx, span
 }
 
@@ -96,19 +95,19 @@ func (t *gatedTracer) Enabled(ctx context.Context) bool {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	return base.Enabled(t.shown(ctx, ctx.Value(spanKey)))
+	return base.Enabled(t.baseContext(ctx, ctx.Value(spanKey)))
 }
 
-// shown returns ctx, whose current span is above, with the base's own span in place of a gated
-// or inert one. The base needs that: the SDK counts the children of a span, and samplers and
-// span processors look at the parent, only if it is of the SDK's own type.
-func (t *gatedTracer) shown(ctx context.Context, above any) context.Context {
+// baseContext returns ctx, whose current span is above, with the base's own span in place of a
+// gated or inert one. The SDK counts the children of a span, and samplers and span processors
+// look at the parent, only if it is of the SDK's own type.
+func (t *gatedTracer) baseContext(ctx context.Context, above any) context.Context {
 	switch s := above.(type) {
 	case *sdkSpan:
 		return trace.ContextWithSpan(ctx, underlying(s))
 	case *otherSpan:
 		if s.ctx == ctx && s.inert.origin == t.origin {
-			return s.base // as in Start, where the span is the SDK's
+			return s.base // as on does for a span of the SDK
 		}
 		return trace.ContextWithSpan(ctx, underlying(s))
 	case *inert:
@@ -153,7 +152,7 @@ func (t *gatedTracer) offForeign(ctx context.Context, current any, s *site) (con
 	}
 	above = underlying(above)
 	bare := false
-	if _, sdks := above.(sdktrace.ReadWriteSpan); !sdks { // which is valid, local and can be written to
+	if _, ok := above.(sdktrace.ReadWriteSpan); !ok { // a span of the SDK is valid, local and records
 		sc := above.SpanContext()
 		if !sc.IsValid() && !above.IsRecording() {
 			s.markRoot()
@@ -169,10 +168,10 @@ func (t *gatedTracer) offForeign(ctx context.Context, current any, s *site) (con
 }
 
 // detach returns what the Start of a site that is off returns if the caller gave WithNewRoot:
-// what is beneath the site must not join the trace above.
+// spans beneath the site must not join the trace above.
 func (t *gatedTracer) detach(ctx context.Context, above any) (context.Context, trace.Span) {
 	none := &t.origin.provider.none
-	// Also if above is not valid: the SDK joins a span context that has nothing but a trace ID.
+	// Also if above is not valid: the SDK joins a span context that has only a trace ID.
 	if above != nil && above != any(none) {
 		ctx = trace.ContextWithSpan(ctx, none)
 	}
@@ -184,11 +183,11 @@ func (t *gatedTracer) detach(ctx context.Context, above any) (context.Context, t
 // neither, and evaluating attributes allocates.
 func startConfig(opts []trace.SpanStartOption) trace.SpanConfig {
 	var buf [4]trace.SpanStartOption
-	asked := buf[:0]
+	rest := buf[:0]
 	for _, opt := range opts {
 		if _, ok := opt.(trace.EventOption); !ok {
-			asked = append(asked, opt)
+			rest = append(rest, opt)
 		}
 	}
-	return trace.NewSpanStartConfig(asked...)
+	return trace.NewSpanStartConfig(rest...)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// crowd is what the goroutines of the test fight over. Specs and presets are chosen such
+// crowd is the registry that the goroutines of the test change. Specs and presets are chosen such
 // that a word between two generations, such as the union of two specs, is a word of none.
 type crowd struct {
 	specs   []string
@@ -52,7 +52,7 @@ func newCrowd(t testing.TB) *crowd {
 }
 
 // words returns the words that a gate of each namespace may show: those of every
-// generation there can be, and the empty one while the namespace is away.
+// generation there can be, and the empty one while the namespace is not registered.
 func (c *crowd) words() map[string]map[spangate.Mask]bool {
 	words := map[string]map[spangate.Mask]bool{}
 	namespaces := slices.Sorted(maps.Keys(c.members))
@@ -84,7 +84,7 @@ func (c *crowd) words() map[string]map[spangate.Mask]bool {
 	return words
 }
 
-func TestGatesShowOnlyWordsOfGenerationsAndEndRight(t *testing.T) {
+func TestGatesShowOnlyWordsOfGenerations(t *testing.T) {
 	c := newCrowd(t)
 	words := c.words()
 	r := registry.New()
@@ -107,11 +107,11 @@ func TestGatesShowOnlyWordsOfGenerationsAndEndRight(t *testing.T) {
 		for ; !done.Load(); runtime.Gosched() {
 			// a1 and a8 come and go with one namespace, and both are ends.
 			enabled, _ := r.Resolve("all")
-			assert.Equal(t, slices.Contains(enabled, "a1"), slices.Contains(enabled, "a2"), "two generations in one answer")
+			assert.Equal(t, slices.Contains(enabled, "a1"), slices.Contains(enabled, "a2"), "two generations in one read")
 			presets := r.Presets()
-			assert.Subset(t, presets["all"], presets["ends"], "two generations in one answer")
+			assert.Subset(t, presets["all"], presets["ends"], "two generations in one read")
 			enabled = r.Enabled()
-			assert.Equal(t, slices.Contains(enabled, "a5"), slices.Contains(enabled, "a6"), "two generations in one answer")
+			assert.Equal(t, slices.Contains(enabled, "a5"), slices.Contains(enabled, "a6"), "two generations in one read")
 		}
 	})
 	for i := range 64 {
@@ -150,9 +150,9 @@ func TestGatesShowOnlyWordsOfGenerationsAndEndRight(t *testing.T) {
 	}
 }
 
-// TestGateGoesStraightFromOneWordToTheNext has a namespace that never leaves, so that its
+// TestGateShowsNoWordBetweenGenerations has a namespace that never leaves, so that its
 // gate has two words only, and a stop at zero in between would show.
-func TestGateGoesStraightFromOneWordToTheNext(t *testing.T) {
+func TestGateShowsNoWordBetweenGenerations(t *testing.T) {
 	c := newCrowd(t)
 	r := registry.New()
 	r.SetSpec("low")
@@ -217,7 +217,7 @@ func TestNoChangeIsLost(t *testing.T) {
 	}
 }
 
-// act does one thing that some goroutine of a process might do.
+// act makes one random change.
 func (c *crowd) act(t *testing.T, r *registry.Registry, random *rand.Rand) {
 	namespaces := slices.Sorted(maps.Keys(c.gates))
 	namespace := namespaces[random.IntN(len(namespaces))]

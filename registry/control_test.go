@@ -171,7 +171,7 @@ func TestRegistryHasOneControlAtATime(t *testing.T) {
 	attach(t, r, ignore)
 }
 
-func TestOfManyControlsAtOnceOneIsGiven(t *testing.T) {
+func TestConcurrentAttachGivesOneControl(t *testing.T) {
 	for range 100 {
 		r := registry.New()
 		var given atomic.Int32

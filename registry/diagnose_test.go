@@ -18,7 +18,7 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// recorder is a slog.Handler that keeps what it is given, and calls back.
+// recorder is a slog.Handler that keeps its records and calls onLog.
 type recorder struct {
 	mu      sync.Mutex
 	records []record
@@ -58,7 +58,7 @@ func (rec *recorder) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// take returns what came since the last take.
+// take returns the records since the last take.
 func (rec *recorder) take() []record {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
@@ -67,8 +67,8 @@ func (rec *recorder) take() []record {
 	return records
 }
 
-// one returns the one record that came since the last take, which is a warning whose
-// message holds text.
+// one returns the one record since the last take, and requires that it is a warning whose message
+// holds text.
 func (rec *recorder) one(t *testing.T, text string) map[string]any {
 	t.Helper()
 	records := rec.take()
@@ -89,7 +89,7 @@ func recorded(opts ...registry.Option) (*registry.Registry, *recorder) {
 	return registry.New(append(opts, registry.Logger(slog.New(rec)))...), rec
 }
 
-func TestUnknownNameIsReportedWithWhatIsRegisteredAndNear(t *testing.T) {
+func TestUnknownNameIsReportedWithNearestAndRegisteredNames(t *testing.T) {
 	r, rec := recorded()
 	mylib(t).add(t, r)
 	newLibrary(t, "other", []string{"rollout"}, nil).add(t, r)
@@ -152,7 +152,7 @@ func TestChangedWarningIsNotSwallowed(t *testing.T) {
 	rec.none(t)
 }
 
-func TestEmptyRegistrySaysSo(t *testing.T) {
+func TestSpecOnEmptyRegistryIsReported(t *testing.T) {
 	r, rec := recorded()
 	r.SetSpec("default")
 	attrs := rec.one(t, "nothing is registered")
@@ -163,7 +163,7 @@ func TestEmptyRegistrySaysSo(t *testing.T) {
 	rec.none(t) // it has default
 
 	require.NoError(t, r.Unregister("mylib"))
-	rec.none(t) // said before, and still true of this spec
+	rec.none(t) // reported before, and still true of this spec
 
 	r.SetSpec("all")
 	rec.one(t, "nothing is registered")
@@ -196,7 +196,7 @@ func TestNothingOnIsNotReportedIfEveryNameResolves(t *testing.T) {
 	require.Equal(t, []string{"nope"}, rec.one(t, "and nothing is on")["pending"])
 }
 
-func TestPinnedGroupThatNobodyHasIsReported(t *testing.T) {
+func TestUnregisteredPinnedGroupIsReported(t *testing.T) {
 	r, rec := recorded()
 	mylib(t).add(t, r)
 	require.NoError(t, r.Pin("txx", "query", "default"))
@@ -235,7 +235,7 @@ func TestSharedNamesAreReportedUnlessOverride(t *testing.T) {
 	require.Equal(t, []string{"io", "job"}, rec.one(t, "")["shared"])
 }
 
-func TestPresetOverGroupsNobodyHasIsReported(t *testing.T) {
+func TestPresetWithUnregisteredGroupsIsReported(t *testing.T) {
 	r, rec := recorded()
 	newLibrary(t, "a", []string{"x"}, nil).add(t, r, registry.Preset("p", "x", "query", "txx", "all"))
 	attrs := rec.one(t, "groups of a preset")
@@ -255,7 +255,7 @@ func TestPresetOverGroupsNobodyHasIsReported(t *testing.T) {
 	rec.none(t)
 }
 
-func TestRecordsAreBoundedWhateverTheSpec(t *testing.T) {
+func TestRecordsAreBounded(t *testing.T) {
 	size := func(rec *recorder) int { return len(fmt.Sprint(rec.take())) }
 	var groups []string
 	for i := range spangate.MaxGroups {
@@ -277,7 +277,7 @@ func TestRecordsAreBoundedWhateverTheSpec(t *testing.T) {
 		r.SetSpec(spec)
 		require.Less(t, size(rec), 32<<10, name)
 	}
-	require.Equal(t, 9_000, len(r.SetSpec(many.String())), "reports are cut, answers are not")
+	require.Equal(t, 9_000, len(r.SetSpec(many.String())), "records are cut, results are not")
 }
 
 func TestTooLongSpecIsReported(t *testing.T) {
@@ -371,7 +371,7 @@ func receive(t *testing.T, c <-chan struct{}) {
 	select {
 	case <-c:
 	case <-time.After(10 * time.Second):
-		require.FailNow(t, "it hangs")
+		require.FailNow(t, "timed out")
 	}
 }
 
@@ -392,17 +392,17 @@ func TestNoLockIsHeldWhileLogging(t *testing.T) {
 	mylib(t).add(t, r)
 	require.Len(t, rec.take(), 1)
 
-	require.NoError(t, stuck.Err(), "nothing waits for the logger")
+	require.NoError(t, stuck.Err(), "no call waits for the logger")
 	leave()
 	wg.Wait()
 	records := rec.take()
-	require.NotEmpty(t, records, "what came meanwhile is logged afterwards")
+	require.NotEmpty(t, records, "records queued meanwhile are logged afterwards")
 	require.Equal(t, []string{"other"}, records[0].attrs["pending"])
 }
 
-// TestBlockedLoggerMakesNothingGrow has one goroutine stuck in the logger while others change
+// TestQueueOfBlockedLoggerIsBounded has one goroutine stuck in the logger while others change
 // the registry, each with a report of its own.
-func TestBlockedLoggerMakesNothingGrow(t *testing.T) {
+func TestQueueOfBlockedLoggerIsBounded(t *testing.T) {
 	r, rec := recorded()
 	mylib(t).add(t, r)
 	entered := make(chan struct{})
@@ -416,7 +416,7 @@ func TestBlockedLoggerMakesNothingGrow(t *testing.T) {
 	for i := range registry.MaxQueued + extra {
 		r.SetSpec(fmt.Sprint("n", i))
 	}
-	require.NoError(t, stuck.Err(), "nothing waits for the logger")
+	require.NoError(t, stuck.Err(), "no call waits for the logger")
 	leave()
 	wg.Wait()
 	records := rec.take()
@@ -427,7 +427,7 @@ func TestBlockedLoggerMakesNothingGrow(t *testing.T) {
 
 	r.SetSpec("tx")
 	r.SetSpec(fmt.Sprint("n", registry.MaxQueued))
-	rec.one(t, "these names are not registered") // what was dropped has not been said
+	rec.one(t, "these names are not registered") // what was dropped was not reported
 }
 
 func TestLoggerThatPanicsDoesNotSilenceTheRegistry(t *testing.T) {
@@ -443,7 +443,7 @@ func TestLoggerThatPanicsDoesNotSilenceTheRegistry(t *testing.T) {
 	require.Equal(t, "query", l.names())
 }
 
-func TestWhatHasBeenSaidIsForgottenRatherThanGrow(t *testing.T) {
+func TestMemoryOfQueuedRecordsIsBounded(t *testing.T) {
 	r, rec := recorded()
 	mylib(t).add(t, r)
 	shares := func(i int) { // each has a name of its own, so each warning is a new one

@@ -79,7 +79,7 @@ func Example_operator() {
 	// on: []
 }
 
-// A preset of one library may hold groups of another, which need not be there.
+// A preset of one library may hold groups of another, which need not be registered.
 func ExamplePreset() {
 	r := registry.New()
 	r.SetSpec("slow_requests")

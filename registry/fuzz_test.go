@@ -12,12 +12,12 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// FuzzSpec holds any text against the model: as a question, as the spec in force, and after
-// its names' owners have left and come back. It also pins something of every text, which is
-// refused or works, and leaves no gate behind.
+// FuzzSpec compares any text with the model: resolved, as the spec in force, and after the
+// namespaces of its names were unregistered and registered again. It also pins the text, which
+// is refused or works.
 func FuzzSpec(f *testing.F) {
 	for _, seed := range []string{
-		"",                                // nothing is asked for
+		"",
 		"step,io",                         // a shared group; a group that is also a preset
 		"-io,all",                         // an exclusion holds for what comes after it
 		"ends,-a",                         // borrowed members

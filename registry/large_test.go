@@ -80,8 +80,8 @@ func TestThousandGroupsInFortyNamespacesUnderAnySpec(t *testing.T) {
 	require.Len(t, m.presets(), 1+2+40)
 }
 
-// The budget of the first is 100 µs. The others show what it consists of: a question pays
-// for the spec and what it turns on, a change pays for every gate as well.
+// The budget of the first is 100 µs. The others show its parts: Resolve costs the spec and what it
+// turns on, a change costs every gate as well.
 func BenchmarkThousandGroups(b *testing.B) {
 	r, _, _ := large(b, 40)
 	spec := spec100()

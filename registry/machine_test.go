@@ -15,8 +15,8 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// The names are few, so that they meet: as groups of several namespaces, as presets of
-// some and groups of others, as members whose owner is away.
+// The names are few, so that they collide: as groups of several namespaces, as a preset of one
+// and a group of another, as members that are not registered.
 var (
 	machineNamespaces = []string{"a", "b", "c", "d"}
 	machineNames      = []string{"job", "step", "kernel", "io", "x-1", "n.v", "p0", "p1", "p2"}
@@ -200,7 +200,7 @@ func TestRegistryDoesWhatTheModelDoes(t *testing.T) {
 	})
 }
 
-// spell returns name as somebody may have written it.
+// spell returns name in one of the spellings that mean the same.
 func spell(t *rapid.T, name string) string {
 	switch rapid.IntRange(0, 4).Draw(t, "spelling") {
 	case 0:

@@ -10,8 +10,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The registry's own records would drown what the tests have to say; those that are about
-// records give a logger of their own.
+// TestMain discards the default logger's records. Tests of records pass a logger.
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	goleak.VerifyTestMain(m, goleak.Cleanup(os.Exit))

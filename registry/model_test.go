@@ -32,8 +32,8 @@ func (s set) list() []string {
 	return names
 }
 
-// model is a registry done naively: maps of names, everything computed anew on every
-// question, and none of the code that is tested.
+// model is a naive registry: maps of names, everything computed anew on every read, and none of
+// the code under test.
 type model struct {
 	namespaces map[string]modelNamespace
 	spec       string
@@ -186,7 +186,7 @@ func newLibrary(t require.TestingT, namespace string, groups []string, presets m
 	return library{catalog: c, gate: new(spangate.Gate)}
 }
 
-// word is what the library's gate shows when exactly the enabled names are on.
+// word returns the word of the library's gate when exactly the enabled names are on.
 func (l library) word(enabled set) spangate.Mask {
 	var word spangate.Mask
 	for g := range l.catalog.Groups() {
@@ -220,12 +220,12 @@ func lists(sets map[string]set) map[string][]string {
 	return m
 }
 
-// add registers the library with r, which has to go well.
+// add registers the library with r.
 func (l library) add(t testing.TB, r *registry.Registry, opts ...registry.RegisterOption) library {
 	t.Helper()
 	require.NoError(t, r.Register(l.catalog, l.gate, opts...))
 	return l
 }
 
-// names is the canonical spec of what the library's gate shows.
+// names returns the canonical spec of the gate's word.
 func (l library) names() string { return l.catalog.Format(l.gate.Load()) }

@@ -59,7 +59,7 @@ func TestRefusedRegistrationLeavesTheGateFree(t *testing.T) {
 	lib.add(t, two)
 }
 
-func TestOfManyRegistriesAtOnceOneGetsTheGate(t *testing.T) {
+func TestOneOfConcurrentRegistriesGetsTheGate(t *testing.T) {
 	for range 200 {
 		var gate spangate.Gate
 		var registered atomic.Pointer[registry.Registry]
@@ -85,9 +85,9 @@ func TestOfManyRegistriesAtOnceOneGetsTheGate(t *testing.T) {
 	}
 }
 
-// TestGateMovesBetweenRegistriesWithoutALateWord has two registries that take a gate from each
+// TestGateGetsNoWordFromARegistryItLeft has two registries that take a gate from each
 // other: a registry that gave it up must not write it any more.
-func TestGateMovesBetweenRegistriesWithoutALateWord(t *testing.T) {
+func TestGateGetsNoWordFromARegistryItLeft(t *testing.T) {
 	var gate spangate.Gate
 	var all sync.WaitGroup
 	for _, spec := range []string{"job", "step"} {
@@ -110,7 +110,7 @@ func TestGateMovesBetweenRegistriesWithoutALateWord(t *testing.T) {
 	require.Zero(t, gate.Load())
 }
 
-func TestGlobalGateAndPartOfAStructHaveOwnersToo(t *testing.T) {
+func TestGlobalGatesAndStructFieldsHaveOwners(t *testing.T) {
 	var s struct{ a, b spangate.Gate }
 	for _, gate := range []*spangate.Gate{&globalGate, &s.a, &s.b} {
 		one, two := new(registry.Registry), new(registry.Registry)

@@ -56,7 +56,7 @@ func planned(t testing.TB, r *registry.Registry) bool {
 	return now.Planned()
 }
 
-func TestEachSpecOfAPlanStandsForItself(t *testing.T) {
+func TestPlanResolvesEachSpecByItself(t *testing.T) {
 	r := registry.New()
 	lib := gym().add(t, r)
 	setPlan(t, r, plan.Plan{Specs: []string{"default,-job", "sandbox", "all,-all", "-server"}})
@@ -101,7 +101,7 @@ func TestQuietNameIsPendingUntilItsOwnerRegisters(t *testing.T) {
 	require.Equal(t, []string{"late", "later"}, r.Pending())
 }
 
-func TestPlanHoldsForANamespaceThatComesLater(t *testing.T) {
+func TestPlanHoldsForNamespacesThatRegisterLater(t *testing.T) {
 	r := registry.New()
 	setPlan(t, r, plan.Plan{Specs: []string{"tx", "all"}, Deny: "query,sandbox"})
 	require.Equal(t, []string{"query", "sandbox", "tx"}, r.Pending(), "the names of Deny too")
@@ -116,7 +116,7 @@ func TestPlanHoldsForANamespaceThatComesLater(t *testing.T) {
 	require.False(t, planned(t, r))
 }
 
-func TestPlanHasSpecsThatAreTooLongLeftOut(t *testing.T) {
+func TestPlanIgnoresSpecsThatAreTooLong(t *testing.T) {
 	r := registry.New()
 	lib := gym().add(t, r)
 	long := strings.Repeat("all,", spangate.MaxSpecLen/4) + "x"
@@ -125,7 +125,7 @@ func TestPlanHasSpecsThatAreTooLongLeftOut(t *testing.T) {
 	require.Equal(t, []string{long[:256] + "…"}, r.Pending())
 }
 
-func TestPlanThatFollowsOnAPlanRepeatsNoWarning(t *testing.T) {
+func TestPlanAfterPlanRepeatsNoWarning(t *testing.T) {
 	r, rec := recorded()
 	gym().add(t, r)
 	setPlan(t, r, plan.Plan{Specs: []string{"job,layer"}, Deny: "sandbox"})
@@ -143,7 +143,7 @@ func TestPlanThatFollowsOnAPlanRepeatsNoWarning(t *testing.T) {
 	rec.none(t)
 }
 
-func TestStateStaysAsItWas(t *testing.T) {
+func TestStateIsImmutable(t *testing.T) {
 	var zero registry.State
 	require.Equal(t, registry.New().Groups(), zero.Groups())
 	require.Equal(t, registry.New().State().Generation(), zero.Generation())
@@ -162,7 +162,7 @@ func TestStateStaysAsItWas(t *testing.T) {
 	require.Less(t, s.Generation(), r.State().Generation())
 }
 
-func TestCheckSaysWhereAndWhatWasMeant(t *testing.T) {
+func TestCheckReportsOffsetAndSuggestion(t *testing.T) {
 	r := registry.New()
 	gym().add(t, r)
 	mylib(t).add(t, r)

@@ -38,7 +38,7 @@ func TestZeroRegistryIsReadyAndEmpty(t *testing.T) {
 	}
 }
 
-func TestDefaultIsOneRegistryAndNobodyIsInIt(t *testing.T) {
+func TestDefaultIsOneEmptyRegistry(t *testing.T) {
 	require.Same(t, registry.Default(), registry.Default())
 	require.Empty(t, registry.Default().Namespaces())
 }
@@ -52,7 +52,7 @@ func TestRegisterSetsTheGateToWhatIsOn(t *testing.T) {
 	require.Equal(t, "tx", l.names())
 }
 
-func TestWordStoredByOthersLastsUntilTheNextChange(t *testing.T) {
+func TestWordStoredByOtherCodeLastsUntilTheNextChange(t *testing.T) {
 	r := registry.New()
 	l := mylib(t).add(t, r)
 	r.SetSpec("tx")
@@ -61,7 +61,7 @@ func TestWordStoredByOthersLastsUntilTheNextChange(t *testing.T) {
 	require.Equal(t, "tx", l.names())
 }
 
-func TestRefusalsHaveTheirSentinelsAndChangeNothing(t *testing.T) {
+func TestRefusedCallsHaveSentinelsAndChangeNothing(t *testing.T) {
 	long := strings.Repeat("x", spangate.MaxNameLen+1)
 	taken := new(spangate.Gate)
 	register := func(namespace string, g *spangate.Gate, opts ...registry.RegisterOption) func(*registry.Registry) error {
@@ -93,7 +93,7 @@ func TestRefusalsHaveTheirSentinelsAndChangeNothing(t *testing.T) {
 		"second preset":       {register("x", free(), registry.Preset("fine", "query"), registry.Preset("")), registry.ErrEmptyName, ""},
 		"override, bad":       {register("mylib", free(), registry.Override(), registry.Preset("all")), registry.ErrReservedName, ""},
 
-		"unregister unknown": {func(r *registry.Registry) error { return r.Unregister("nobody") }, registry.ErrNamespaceUnknown, `unregister "nobody"`},
+		"unregister unknown": {func(r *registry.Registry) error { return r.Unregister("other") }, registry.ErrNamespaceUnknown, `unregister "other"`},
 		"unregister empty":   {func(r *registry.Registry) error { return r.Unregister(" ") }, registry.ErrEmptyNamespace, ""},
 		"unregister group":   {func(r *registry.Registry) error { return r.Unregister("query") }, registry.ErrNamespaceUnknown, ""},
 
@@ -181,7 +181,7 @@ func TestSpecTooLongTurnsNothingOnAndIsNotKept(t *testing.T) {
 	enabled, pending := r.Resolve(spec)
 	require.Equal(t, []string{}, enabled)
 	require.Equal(t, want, pending)
-	require.Equal(t, "tx,query", l.names(), "a question changes nothing")
+	require.Equal(t, "tx,query", l.names(), "Resolve changes nothing")
 
 	require.Equal(t, want, r.SetSpec(spec))
 	require.Zero(t, l.gate.Load())
@@ -205,7 +205,7 @@ func TestOverrideReplacesTheNamespaceWholesale(t *testing.T) {
 	require.Equal(t, map[string][]string{"all": {"fetch", "tx"}}, r.Presets())
 	require.Equal(t, []string{"default", "quiet"}, r.Pending())
 
-	// The gate that left is nobody's, so somebody else may have it.
+	// The gate that left is free, so another namespace may have it.
 	require.NoError(t, r.Register(newLibrary(t, "other", []string{"x"}, nil).catalog, old.gate))
 }
 
@@ -219,13 +219,13 @@ func TestOverrideMayKeepTheGate(t *testing.T) {
 	require.Equal(t, "fetch", now.names())
 }
 
-func TestOverrideOfNobodyRegisters(t *testing.T) {
+func TestOverrideWithoutOldNamespaceRegisters(t *testing.T) {
 	r := registry.New()
 	mylib(t).add(t, r, registry.Override())
 	require.Equal(t, []string{"mylib"}, r.Namespaces())
 }
 
-func TestPinHoldsWhoeverRegisters(t *testing.T) {
+func TestPinHoldsWhenNamespacesRegister(t *testing.T) {
 	r := registry.New()
 	l := mylib(t).add(t, r)
 	r.SetSpec("all,late")
@@ -262,12 +262,12 @@ func TestSharedGroupGoesOnInEveryNamespaceThatHasIt(t *testing.T) {
 	require.Equal(t, "step", b.names())
 }
 
-func TestBorrowedGroupsComeAndGoWithTheirOwner(t *testing.T) {
+func TestPresetMembersOfOtherNamespacesComeAndGo(t *testing.T) {
 	r := registry.New()
 	r.SetSpec("slow")
 	newLibrary(t, "a", []string{"x"}, nil).add(t, r, registry.Preset("slow", "query", "x"))
 	require.Equal(t, []string{"x"}, r.Enabled())
-	require.Empty(t, r.Pending(), "the preset is there, if not all of it")
+	require.Empty(t, r.Pending(), "the preset is registered, if not all its members")
 	for range 2 {
 		l := mylib(t).add(t, r)
 		require.Equal(t, "query", l.names())
@@ -288,7 +288,7 @@ func TestPresetGivenTwiceHoldsAllMembers(t *testing.T) {
 	require.Equal(t, map[string][]string{"all": {"query", "tx"}, "default": {"query", "tx"}, "p": {"query", "tx"}}, r.Presets())
 }
 
-func TestNameOfAGroupAndOfAnothersPresetMeansBoth(t *testing.T) {
+func TestNameOfGroupAndPresetMeansBoth(t *testing.T) {
 	for _, groupFirst := range []bool{true, false} {
 		r := registry.New()
 		group := newLibrary(t, "a", []string{"io"}, nil)
@@ -309,7 +309,7 @@ func TestNameOfAGroupAndOfAnothersPresetMeansBoth(t *testing.T) {
 	}
 }
 
-func TestWhatIsReturnedIsTheCallersOwn(t *testing.T) {
+func TestReturnedValuesBelongToTheCaller(t *testing.T) {
 	r := registry.New()
 	mylib(t).add(t, r)
 	members := []string{"query"}
@@ -333,7 +333,7 @@ func TestWhatIsReturnedIsTheCallersOwn(t *testing.T) {
 	require.Equal(t, map[string][]string{"all": {"query", "tx", "y"}, "default": {"tx"}, "p": {"query"}}, r.Presets())
 }
 
-func TestOneCatalogInTwoRegistriesIsApart(t *testing.T) {
+func TestRegistriesWithOneCatalogAreIndependent(t *testing.T) {
 	l1, l2 := gym(), gym()
 	r1, r2 := registry.New(), registry.New()
 	l1.add(t, r1)

@@ -17,7 +17,7 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// history is what nemo-lens's SpanRegistry went through.
+// history is a sequence of calls of nemo-lens's SpanRegistry, with the states after each.
 type history struct {
 	BoundSpec string `json:"bound_spec"`
 	Steps     []struct {
@@ -41,7 +41,7 @@ type history struct {
 }
 
 // refusals are the sentinels of the vectors' errors. Those of groups are the catalog's,
-// which never gets as far as a registry.
+// so such a namespace never reaches a registry.
 var refusals = map[string]error{
 	"empty_namespace":   registry.ErrEmptyNamespace,
 	"empty_group":       spangate.ErrInvalidName,

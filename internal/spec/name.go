@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// CheckName returns an error unless a group, preset or namespace may be called name, in
-// exactly this spelling: lower-case ASCII letters, digits, '_', '.' and, not first, '-', from
-// 1 to [MaxNameLen] bytes.
+// CheckName returns an error unless name is valid for a group, preset or namespace: lower-case ASCII
+// letters, digits, '_', '.' and, not first, '-', from 1 to [MaxNameLen] bytes.
 func CheckName(name string) error {
 	if name == "" {
 		return errors.New("it is empty")
@@ -24,9 +23,9 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckText returns an error if s has an entry that can't be a name in any vocabulary, in any
-// case. Any other entry may become a name when its owner registers. The error says which
-// entry, at which byte of s, and what was probably meant.
+// CheckText returns an error if the name of an entry of s is not valid in any case. A valid name may
+// be registered later. The error says which entry, at which byte of s, and what was probably
+// meant.
 func CheckText(s string) error {
 	for e := range Entries(s) {
 		if e.Name == "" {
@@ -47,9 +46,8 @@ func CheckText(s string) error {
 	return nil
 }
 
-// badRune returns the first character of name that breaks the rule of [CheckName] after fold has
-// lower-cased it, and its offset; or -1 if there is none. A byte that is not UTF-8 is
-// [utf8.RuneError].
+// badRune returns the offset of the first rune of name that breaks the rule of [CheckName] after fold,
+// and the rune; or -1 if there is none. A byte that is not UTF-8 is [utf8.RuneError].
 func badRune(name string, fold func(rune) rune) (int, rune) {
 	for i, r := range name {
 		f := fold(r)
@@ -61,18 +59,7 @@ func badRune(name string, fold func(rune) rune) (int, rune) {
 	return -1, 0
 }
 
-// foldRune lower-cases r as [Fold] does.
-func foldRune(r rune) rune {
-	switch {
-	case 'A' <= r && r <= 'Z':
-		return r + 'a' - 'A'
-	case r == '\u212A': // KELVIN SIGN
-		return 'k'
-	}
-	return r
-}
-
-// hint says what was probably meant by r at byte i of an entry's name.
+// hint returns what to do about r at byte i of an entry's name.
 func hint(r rune, i int) string {
 	switch r {
 	case '"', '\'', '`', '“', '”', '‘', '’':

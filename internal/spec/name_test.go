@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTextThatCanHoldNoNameIsRefusedWithTheEntryTheByteAndWhatWasMeant(t *testing.T) {
+func TestInvalidTextIsRefusedWithEntryByteAndHint(t *testing.T) {
 	for text, want := range map[string]string{
 		`"default,sandbox"`:                `entry "\"default" can't be a name: it has '"' at byte 0; remove the quotes`,
 		`'job'`:                            `entry "'job'" can't be a name: it has '\'' at byte 0; remove the quotes`,
@@ -58,7 +58,26 @@ func TestTextThatCanHoldNoNameIsRefusedWithTheEntryTheByteAndWhatWasMeant(t *tes
 	}
 }
 
-func TestTextThatMayYetBeANameIsAccepted(t *testing.T) {
+func TestHintForEveryCharacter(t *testing.T) {
+	for chars, hint := range map[string]string{
+		"\"'`“”‘’":           "remove the quotes",
+		"[]()":               "without brackets",
+		"{}":                 "without braces",
+		"$%":                 "the variable was not expanded",
+		";|+&":               "write a comma between two names",
+		"=":                  "write the names alone",
+		"*":                  "all is every group",
+		"#":                  "comments are not allowed",
+		"-!–—−":              "to exclude a group, write one '-' right before its name",
+		"^~<>/\\:?@„‚―∓\x7f": "a-z, 0-9, '_', '.' and '-' are allowed",
+	} {
+		for _, r := range chars {
+			assert.ErrorContains(t, CheckText("a,-"+string(r)+"x"), hint, "%q", r)
+		}
+	}
+}
+
+func TestTextOfValidNamesIsAccepted(t *testing.T) {
 	for _, text := range []string{
 		"", " ", ",", ",,\t,", "all", "default,late", " Default ,\r\n SANDBOX\x1c", "-all", "all,-late", "0", "_", ".", "a-", "5,true",
 		"\u212Ax", strings.Repeat("x", 63), strings.Repeat("\u212A", 63), "-" + strings.Repeat("X", 63),
@@ -67,16 +86,14 @@ func TestTextThatMayYetBeANameIsAccepted(t *testing.T) {
 	}
 }
 
-// TestOneByteNamesFollowOneRule asks the three readings of a name about every byte: as a
-// vocabulary spells it, as a spec does, and folded.
-func TestOneByteNamesFollowOneRule(t *testing.T) {
+func TestCheckNameAndCheckTextAgreeOnEveryByte(t *testing.T) {
 	const lower = "0123456789_.abcdefghijklmnopqrstuvwxyz"
 	for b := range 256 {
 		name := string([]byte{byte(b)})
 		folded := strings.ToLower(name)
 		assert.Equal(t, strings.Contains(lower, name), CheckName(name) == nil, "%q", name)
 		assert.Equal(t, strings.Contains(lower+"-", name), CheckName("x"+name) == nil, "%q", name)
-		// A blank, a comma and a '-' are no names in a spec, but its surface.
+		// Space, ',' and '-' are syntax in a spec.
 		if Trim(name) != "" && !strings.Contains(",-", name) {
 			assert.Equal(t, b < 0x80 && strings.Contains(lower, folded), CheckText(name) == nil, "%q", name)
 		}
@@ -86,8 +103,7 @@ func TestOneByteNamesFollowOneRule(t *testing.T) {
 	}
 }
 
-// TestTextIsRefusedIffItsFoldedNamesAre checks CheckText against CheckName.
-func TestTextIsRefusedIffItsFoldedNamesAre(t *testing.T) {
+func TestCheckTextAgreesWithCheckNameOfFoldedNames(t *testing.T) {
 	text := rapid.StringOfN(rapid.SampledFrom([]rune("aZ09_.-, \t\"$é\u212A\ufffd")), 0, 80, -1)
 	rapid.Check(t, func(t *rapid.T) {
 		s := text.Draw(t, "text")

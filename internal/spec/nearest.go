@@ -5,8 +5,8 @@ package spec
 // maxEdits is how many edits apart a name and its suggestion may be.
 const maxEdits = 3
 
-// Nearest returns the candidate that is the fewest edits away from name, the first of
-// several, or "" if none is within a third of name's length (and maxEdits).
+// Nearest returns the candidate that is the fewest edits away from name, in any case, and the first
+// of several. It returns "" if none is within a third of name's length and maxEdits.
 func Nearest(name string, candidates []string) string {
 	if len(name) > len("\u212A")*MaxNameLen {
 		return ""
@@ -24,16 +24,16 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// edits returns how many single-byte insertions, deletions, replacements and swaps of
-// neighbours (each byte part of one at most) lead from a to b, or some number over limit
-// if it takes more than limit. Only cells within limit of the diagonal can count, so the
-// work is in proportion to len(a)*limit, whatever a hostile spec holds.
+// edits returns how many insertions, deletions and replacements of a byte and swaps of neighbours
+// lead from a to b, each byte being part of at most one; or a number over limit if it takes more
+// than limit. Only cells of the table within limit of the diagonal can count, so the time is in
+// proportion to len(a)*limit.
 func edits(a, b string, limit int) int {
 	if len(b) > MaxNameLen || max(len(a)-len(b), len(b)-len(a)) > limit {
 		return limit + 1
 	}
-	// Three rows of the table of distances between prefixes; row[i][j] is that of the
-	// first i bytes of a to the first j of b.
+	// The last three rows of the table of distances between the first i bytes of a and the
+	// first j bytes of b.
 	var rows [3][MaxNameLen + 1]int
 	for j := range rows[0] {
 		rows[0][j] = j
@@ -51,7 +51,7 @@ func edits(a, b string, limit int) int {
 				d++
 			}
 			d = min(d, row[j-1]+1)
-			if j < i+limit { // the cell above is within the band
+			if j < i+limit { // the cell above is within limit of the diagonal
 				d = min(d, prev[j]+1)
 			}
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {

@@ -81,7 +81,7 @@ func TestNearestAgreesWithItsDocOnEveryShortWord(t *testing.T) {
 	for _, all := range [][]string{words("ab", 6), words("abc", 4)} {
 		backwards := slices.Clone(all)
 		slices.Reverse(backwards)
-		var even, odd []string // fewer words, so that the nearest are further off
+		var even, odd []string // fewer words, so that the nearest are further away
 		for i, w := range backwards {
 			switch {
 			case i%7 == 0:
@@ -100,7 +100,7 @@ func TestNearestAgreesWithItsDocOnEveryShortWord(t *testing.T) {
 	}
 }
 
-// One to five edits from a name of every length.
+// Up to five edits from a name of each length.
 func TestNearestAllowsAThirdOfTheNameAndThreeEdits(t *testing.T) {
 	for length, most := range map[int]int{1: 0, 2: 1, 4: 1, 5: 2, 7: 2, 8: 3, 11: 3, 12: 3, 30: 3, 63: 3} {
 		candidate := strings.Repeat("a", length)
@@ -125,8 +125,8 @@ func TestNearestAtTheGreatestLengths(t *testing.T) {
 		longest + "k":                        longest,
 		longest + "kkk":                      longest,
 		longest + "kkkk":                     "",
-		strings.Repeat("\u212A", MaxNameLen): longest, // 189 bytes, which fold
-		strings.Repeat("\u212A", MaxNameLen) + "k":  "", // one more is too long to look at
+		strings.Repeat("\u212A", MaxNameLen): longest, // 189 bytes, which fold to 63
+		strings.Repeat("\u212A", MaxNameLen) + "k":  "", // longer than any name
 		strings.Repeat("\u212A", MaxNameLen)[:3*62]: longest,
 		strings.Repeat("x", 64<<10):                 "",
 	} {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spec reads the spec language's surface: where an entry begins and ends, whether
-// it excludes, and when two spellings are one name. What a name means is for its callers.
+// Package spec has the rules of specs and names: the entries of a spec, which names are valid, when
+// two spellings are one name, and what a spec selects from a table of names.
 package spec
 
 import (
@@ -16,18 +16,18 @@ import (
 // MaxLen is the length in bytes of the longest spec that is read.
 const MaxLen = 64 << 10
 
-// maxQuoted is how many bytes of an input a message or a report repeats.
+// maxQuoted is how many bytes of an input [Head] returns.
 const maxQuoted = 256
 
-// MaxNameLen is the length in bytes of the longest name that a vocabulary may hold.
+// MaxNameLen is the length in bytes of the longest name.
 const MaxNameLen = 63
 
 // Entry is one entry of a spec.
 type Entry struct {
-	// Name is the name as written, without the '-' of an exclusion; it shares the spec's
-	// memory. It is empty in an entry that is '-' alone.
+	// Name is the name as written, without the '-' of an exclusion. It shares the memory of
+	// the spec. It is empty for an entry that is '-' alone.
 	Name string
-	// Offset is where Name begins in the spec, in bytes.
+	// Offset is the index in the spec of the first byte of Name.
 	Offset int
 	// Exclude reports whether the entry begins with '-'.
 	Exclude bool
@@ -56,57 +56,57 @@ func Entries(s string) iter.Seq[Entry] {
 // trim returns field, which begins at start, without the space around it.
 func trim(field string, start int) Entry {
 	if n := len(field); n > 0 && graphic(field[0]) && graphic(field[n-1]) {
-		return Entry{Name: field, Offset: start} // nearly always, and much cheaper
+		return Entry{Name: field, Offset: start} // nearly always, and much faster
 	}
 	name := strings.TrimLeftFunc(field, isSpace)
 	start += len(field) - len(name)
 	return Entry{Name: strings.TrimRightFunc(name, isSpace), Offset: start}
 }
 
-// Trim returns s without the space around it: what str.strip leaves of it in Python.
+// Trim returns s without the space around it, as Python's str.strip does.
 func Trim(s string) string { return strings.TrimFunc(s, isSpace) }
 
-// graphic reports whether b is an ASCII character that is no space.
+// graphic reports whether b is ASCII and no space.
 func graphic(b byte) bool { return ' ' < b && b < 0x80 }
 
 // isSpace reports whether Python's str.strip trims r: Unicode's white space, and the four
 // ASCII separators that Unicode does not count.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || '\x1c' <= r && r <= '\x1f' }
 
-// Fold lower-cases name into buf as Python's str.lower does, as far as the result is
-// ASCII, and reports whether it is and fits: no other name is in a vocabulary. Of all the
-// runes outside ASCII only KELVIN SIGN has an ASCII lower case.
+// Fold lower-cases name into buf as Python's str.lower does. It reports false if the result is not
+// ASCII or does not fit, since then it is no valid name.
 func Fold(buf *[MaxNameLen]byte, name string) ([]byte, bool) {
-	const kelvin = "\u212A"
 	b := buf[:0]
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		switch {
-		case 'A' <= c && c <= 'Z':
-			c += 'a' - 'A'
-		case strings.HasPrefix(name[i:], kelvin):
-			c = 'k'
-			i += len(kelvin) - 1
-		case c >= 0x80:
+	for _, r := range name {
+		r = foldRune(r)
+		if r >= utf8.RuneSelf || len(b) == cap(b) {
 			return nil, false
 		}
-		if len(b) == cap(b) {
-			return nil, false
-		}
-		b = append(b, c)
+		b = append(b, byte(r))
 	}
 	return b, true
 }
 
-// Lower returns name folded as by [Fold], in memory of its own. A name that Fold refuses, and
-// that no vocabulary has, is lower-cased as Python's str.lower does, so that its spellings are
-// reported as one.
+// foldRune lower-cases r if the result is ASCII. Of the runes outside ASCII, only KELVIN SIGN has
+// an ASCII lower case.
+func foldRune(r rune) rune {
+	switch {
+	case 'A' <= r && r <= 'Z':
+		return r + 'a' - 'A'
+	case r == '\u212A': // KELVIN SIGN
+		return 'k'
+	}
+	return r
+}
+
+// Lower returns name folded, in memory of its own. A name that [Fold] refuses is lower-cased too, so
+// that a report has its spellings as one.
 func Lower(name string) string {
 	var buf [MaxNameLen]byte
 	if b, ok := Fold(&buf, name); ok {
 		return string(b)
 	}
-	// Go maps İ to i, which looks like an ASCII name; Python keeps its dot.
+	// Go maps İ to i, which would look like an ASCII name. Python keeps its dot.
 	return strings.Clone(strings.ToLower(strings.ReplaceAll(name, "İ", "i\u0307")))
 }
 
@@ -161,8 +161,7 @@ func CheckLen(s string) error {
 	return nil
 }
 
-// Head returns s as a message or a report repeats it: whole, or the beginning of a long s
-// and "…".
+// Head returns s for a message or a report: all of it, or the beginning of a long s and "…".
 func Head(s string) string {
 	if len(s) <= maxQuoted+len("…") {
 		return s

@@ -17,13 +17,13 @@ import (
 const space = "\t\n\v\f\r\x1c\x1d\x1e\x1f \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006" +
 	"\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 
-func TestSpaceIsWhatPythonStrips(t *testing.T) {
+func TestSpaceIsThatOfPythonsStrip(t *testing.T) {
 	for r := range rune(unicode.MaxRune + 1) {
 		if r != unicode.ReplacementChar && isSpace(r) != strings.ContainsRune(space, r) {
 			t.Errorf("%q: space is %t", r, isSpace(r))
 		}
 	}
-	// Around a name, alone, and beside bytes that are no UTF-8.
+	// Around a name, alone, and beside bytes that are not UTF-8.
 	for _, r := range space {
 		s := string(r)
 		for field, want := range map[string]string{s + "x" + s: "x", s + "x": "x", "x" + s: "x", s: "", s + "\x85" + s: "\x85", "x" + s + "x": "x" + s + "x"} {
@@ -39,7 +39,7 @@ func TestSpaceIsWhatPythonStrips(t *testing.T) {
 	}
 }
 
-func TestFoldKnowsEveryRune(t *testing.T) {
+func TestFoldOfEveryRune(t *testing.T) {
 	var buf [MaxNameLen]byte
 	for r := range rune(unicode.MaxRune + 1) {
 		want, ok := "", r < 0x80
@@ -57,11 +57,11 @@ func TestFoldKnowsEveryRune(t *testing.T) {
 	}
 	for b := 0x80; b < 0x100; b++ {
 		_, ok := Fold(&buf, string([]byte{'a', byte(b)}))
-		assert.False(t, ok, "%#x is no UTF-8", b)
+		assert.False(t, ok, "%#x is not UTF-8", b)
 	}
 }
 
-func TestLowerIsPythonsLowerInMemoryOfItsOwn(t *testing.T) {
+func TestLowerFoldsAnyNameIntoMemoryOfItsOwn(t *testing.T) {
 	for name, want := range map[string]string{
 		"":                                "",
 		"job":                             "job",

@@ -18,8 +18,7 @@ import (
 	"github.com/spangate/spangate/control"
 )
 
-// decoders read the field spans of a configuration file, in YAML or in JSON, which is YAML
-// too.
+// decoders decode the field spans of a configuration file in JSON, which is YAML too.
 func decoders() map[string]func(text string, c *control.Config) error {
 	type file struct {
 		Spans *control.Config `json:"spans" yaml:"spans"`
@@ -88,8 +87,8 @@ func TestConfigOfAnotherTypeIsRefused(t *testing.T) {
 	}
 }
 
-// TestConfigIsReadFromTheEnvironmentByViper pins that the field has a key, which is all that
-// viper needs to bind a variable.
+// TestConfigIsReadFromTheEnvironmentByViper pins that each field has the key that viper binds a
+// variable to.
 func TestConfigIsReadFromTheEnvironmentByViper(t *testing.T) {
 	t.Setenv("MYAPP_SPANS_ENABLED", "true")
 	t.Setenv("MYAPP_SPANS_SPAN_GROUPS", "job")

@@ -65,7 +65,7 @@ func TestFaultyBaseDoesNotMakeCallersPanic(t *testing.T) {
 			assert.Equal(t, 1, got.Value(key{}), name)
 			assert.Equal(t, tt.recorded, s.IsRecording(), name)
 			if name == "no span" || name == "nothing" {
-				assert.True(t, s.SpanContext().Equal(trace.SpanContextFromContext(ctx)), "%s: the site is as if it were off", name)
+				assert.True(t, s.SpanContext().Equal(trace.SpanContextFromContext(ctx)), "%s: as at a site that is off", name)
 			}
 			for _, g := range []spangate.Mask{on, off} {
 				_, below := p.Group(g).Tracer("t").Start(got, "below")
@@ -102,8 +102,8 @@ func TestPanicOfABaseLeavesTheProviderUsable(t *testing.T) {
 	above.End()
 }
 
-// changing is a context whose values are those of another one, as of a web framework's context
-// that looks into a request which is replaced.
+// changing is a context with the values of another one, which may be replaced, such as a web
+// framework's context over its current request.
 type changing struct {
 	context.Context
 	request context.Context
@@ -116,8 +116,8 @@ func (c *changing) Value(key any) any {
 	return c.request.Value(key)
 }
 
-// The base finds nothing of its own in such a context, and looking for it must come to an end.
-func TestContextThatChangesUnderABaseThatPutsNoSpanInIt(t *testing.T) {
+// The gate looks for a span of the base's in such a context. There is none; the search must end.
+func TestStartEndsInAContextThatChangesUnderABaseThatPutsNoSpanInIt(t *testing.T) {
 	plain := gatedOver(t, baseOf{tracer: funcTracer{start: func(ctx context.Context) (context.Context, trace.Span) { return ctx, noop.Span{} }}})
 	stacked := gatedOver(t, plain.Group(on))
 	for _, p := range []*otelgate.TracerProvider{plain, stacked} {
@@ -188,11 +188,11 @@ func TestSamplerAndProcessorMayStartGatedSpans(t *testing.T) {
 	assert.Equal(t, map[bool]int{true: 2, false: 2}, parents, "the parent is that of the span that starts")
 }
 
-// A base may wrap what another gated provider returns, and leave its context as it is.
+// A base may wrap the span of another gated provider and return its context unchanged.
 func TestBaseThatWrapsASpanOfAGatedProvider(t *testing.T) {
 	f := newFixture(t, on)
 	p := gatedOver(t, baseOf{tracer: funcTracer{start: func(ctx context.Context) (context.Context, trace.Span) {
-		ctx, s := f.of(on).Start(ctx, "s")
+		ctx, s := f.tracerOf(on).Start(ctx, "s")
 		return ctx, labelsSpan{s}
 	}}})
 	ctx, above := p.Group(on).Tracer("t").Start(t.Context(), "above")
@@ -202,10 +202,10 @@ func TestBaseThatWrapsASpanOfAGatedProvider(t *testing.T) {
 	stubs := f.exported.GetSpans()
 	require.Len(t, stubs, 2)
 	assert.Equal(t, above.SpanContext(), stubs[0].Parent)
-	assert.Equal(t, 1, stubs[1].ChildSpanCount, "the SDK is shown its own span")
+	assert.Equal(t, 1, stubs[1].ChildSpanCount, "the SDK sees its own span as the parent")
 }
 
-// enabledTracer has Enabled, which is false under a span that it does not know.
+// enabledTracer has Enabled, which is true only under the span known.
 type enabledTracer struct {
 	noop.Tracer
 	known trace.Span
@@ -215,7 +215,7 @@ func (t enabledTracer) Enabled(ctx context.Context) bool {
 	return trace.SpanFromContext(ctx) == t.known
 }
 
-func TestEnabledShowsTheBaseItsOwnSpan(t *testing.T) {
+func TestEnabledPassesTheBasesOwnSpanToTheBase(t *testing.T) {
 	f := newFixture(t, on)
 	ctx, raw := f.sdk.Tracer("raw").Start(t.Context(), "raw")
 	defer raw.End()
@@ -223,7 +223,7 @@ func TestEnabledShowsTheBaseItsOwnSpan(t *testing.T) {
 		p := gatedOver(t, baseOf{tracer: enabledTracer{known: known}})
 		return p.Group(on).Tracer("t").(interface{ Enabled(context.Context) bool }).Enabled(ctx)
 	}
-	inert, _ := f.of(off).Start(ctx, "off")
+	inert, _ := f.tracerOf(off).Start(ctx, "off")
 	assert.True(t, enabled(ctx, raw))
 	assert.True(t, enabled(inert, raw))
 	assert.False(t, enabled(t.Context(), raw))

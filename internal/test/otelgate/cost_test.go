@@ -17,14 +17,14 @@ import (
 	"github.com/spangate/spangate/otelgate"
 )
 
-// The race detector allocates; without it, these are the package's claims.
+// The allocations that the package's documentation states. The race detector adds some.
 func TestAllocationsOfASiteThatIsOff(t *testing.T) {
 	f := newFixture(t, on)
-	gated, s := f.of(on).Start(t.Context(), "above")
+	gated, s := f.tracerOf(on).Start(t.Context(), "above")
 	defer s.End()
 	raw, s := f.sdk.Tracer("raw").Start(t.Context(), "above")
 	defer s.End()
-	tracer, transparent := f.of(off), f.Group(off).Transparent().Tracer("test")
+	tracer, transparent := f.tracerOf(off), f.Group(off).Transparent().Tracer("test")
 	distant := trace.ContextWithRemoteSpanContext(t.Context(), remote(t))
 	inert, _ := tracer.Start(distant, "off")
 	deeper := context.WithValue(gated, key{}, 1)
@@ -70,13 +70,13 @@ func TestAllocationsOfASiteThatIsOff(t *testing.T) {
 
 func TestOptionsAreNotCopiedBySitesThatAreOff(t *testing.T) {
 	f := newFixture(t, on, otelgate.HTTPRules(off, off))
-	gated, s := f.of(on).Start(t.Context(), "above")
+	gated, s := f.tracerOf(on).Start(t.Context(), "above")
 	defer s.End()
 	opts := []trace.SpanStartOption{
 		trace.WithAttributes(attribute.String("a", "b"), attribute.Int("c", 1)),
 		trace.WithSpanKind(trace.SpanKindServer),
 	}
-	for _, tracer := range []trace.Tracer{f.of(off), f.Tracer("go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp")} {
+	for _, tracer := range []trace.Tracer{f.tracerOf(off), f.Tracer("go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp")} {
 		assert.Zero(t, testing.AllocsPerRun(100, func() { tracer.Start(gated, "off", opts...) }))
 	}
 }
@@ -105,7 +105,7 @@ func TestAllocationsOfASpanThatIsOn(t *testing.T) {
 		{"a span", func(ctx context.Context) context.Context { return ctx }, 2},
 		{"a span, deeper", func(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, 1) }, 3},
 	} {
-		assert.LessOrEqual(t, count(f.of(on), tt.parent), count(f.sdk.Tracer("bare"), tt.parent)+tt.more, tt.name)
+		assert.LessOrEqual(t, count(f.tracerOf(on), tt.parent), count(f.sdk.Tracer("bare"), tt.parent)+tt.more, tt.name)
 		assert.LessOrEqual(t, count(unsampled.Group(on).Tracer("t"), tt.parent), count(never.Tracer("bare"), tt.parent)+tt.more, "%s, not sampled", tt.name)
 	}
 }
@@ -135,7 +135,7 @@ func TestSiteThatIsOffWalksTheContextOnce(t *testing.T) {
 			for range 30 {
 				ctx = context.WithValue(ctx, key{}, 1)
 			}
-			f.of(off).Start(ctx, "off", opts...)
+			f.tracerOf(off).Start(ctx, "off", opts...)
 			assert.Equal(t, 1, w.n, name)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/spangate/spangate"
 )
 
-func TestSpanThatStartedIsExportedThoughItsGroupGoesOff(t *testing.T) {
+func TestStartedSpanIsExportedAfterItsGroupGoesOff(t *testing.T) {
 	f := newFixture(t, on)
-	_, s := f.of(on).Start(t.Context(), "s")
+	_, s := f.tracerOf(on).Start(t.Context(), "s")
 	f.gate.Store(0)
 	assert.True(t, s.IsRecording())
 	s.End()
@@ -23,7 +23,7 @@ func TestSpanThatStartedIsExportedThoughItsGroupGoesOff(t *testing.T) {
 
 func TestSpanThatDidNotStartNeverAppears(t *testing.T) {
 	f := newFixture(t, 0)
-	_, s := f.of(on).Start(t.Context(), "s")
+	_, s := f.tracerOf(on).Start(t.Context(), "s")
 	f.gate.Store(on)
 	assert.False(t, s.IsRecording())
 	s.End()
@@ -32,7 +32,7 @@ func TestSpanThatDidNotStartNeverAppears(t *testing.T) {
 
 func TestTracerFetchedWhileOffWorksWhenItsGroupGoesOn(t *testing.T) {
 	f := newFixture(t, 0)
-	tracer := f.of(on)
+	tracer := f.tracerOf(on)
 	_, s := tracer.Start(t.Context(), "too early")
 	s.End()
 	f.gate.Enable(on)
@@ -45,8 +45,8 @@ func TestTracerFetchedWhileOffWorksWhenItsGroupGoesOn(t *testing.T) {
 	assert.Contains(t, f.spans(), "in time")
 }
 
-// While the gate moves, every span that was started is exported, has a parent that was
-// exported or none, and is of the trace of its parent.
+// While the gate changes, every span that was started is exported, has an exported parent or none,
+// and is in the trace of its parent.
 func TestTogglingLosesNoSpanAndSplitsNoTrace(t *testing.T) {
 	groups := []spangate.Mask{spangate.BitRollout, spangate.BitAgent, spangate.BitModelCall, spangate.BitSandbox}
 	f := newFixture(t, 0)
@@ -62,7 +62,7 @@ func TestTogglingLosesNoSpanAndSplitsNoTrace(t *testing.T) {
 			}
 		}
 	})
-	job := f.of(spangate.BitJob)
+	job := f.tracerOf(spangate.BitJob)
 	f.gate.Store(spangate.BitJob)
 	for range 4 {
 		workers.Go(func() {
@@ -70,7 +70,7 @@ func TestTogglingLosesNoSpanAndSplitsNoTrace(t *testing.T) {
 				ctx, root := job.Start(t.Context(), "job")
 				started := root.SpanContext()
 				for _, g := range groups {
-					next, s := f.of(g).Start(ctx, "s")
+					next, s := f.tracerOf(g).Start(ctx, "s")
 					defer s.End()
 					if s.SpanContext().TraceID() != started.TraceID() {
 						t.Error("a site left its trace")

@@ -22,7 +22,7 @@ import (
 
 func TestDoRunsInASpan(t *testing.T) {
 	f := newFixture(t, on)
-	for name, tracer := range map[string]trace.Tracer{"gated": f.of(on), "bare": f.sdk.Tracer("test")} {
+	for name, tracer := range map[string]trace.Tracer{"gated": f.tracerOf(on), "bare": f.sdk.Tracer("test")} {
 		err := otelgate.Do(t.Context(), tracer, name, func(ctx context.Context, s trace.Span) error {
 			assert.Same(t, s, trace.SpanFromContext(ctx))
 			assert.True(t, s.IsRecording())
@@ -40,7 +40,7 @@ func TestDoRunsInASpan(t *testing.T) {
 func TestDoRecordsTheErrorAndReturnsIt(t *testing.T) {
 	f := newFixture(t, on)
 	want := errors.New("no such tool")
-	err := otelgate.Do(t.Context(), f.of(on), "s", func(context.Context, trace.Span) error { return want })
+	err := otelgate.Do(t.Context(), f.tracerOf(on), "s", func(context.Context, trace.Span) error { return want })
 	assert.Same(t, want, err)
 	stub := f.spans()["s"]
 	assert.Equal(t, codes.Error, stub.Status.Code)
@@ -49,15 +49,15 @@ func TestDoRecordsTheErrorAndReturnsIt(t *testing.T) {
 	assert.Equal(t, "exception", stub.Events[0].Name)
 }
 
-func TestDoEndsTheSpanOnAPanicAndLetsItGoOn(t *testing.T) {
+func TestDoEndsTheSpanOnAPanicThatContinues(t *testing.T) {
 	f := newFixture(t, on)
-	for name, tracer := range map[string]trace.Tracer{"gated": f.of(on), "bare": f.sdk.Tracer("test")} {
+	for name, tracer := range map[string]trace.Tracer{"gated": f.tracerOf(on), "bare": f.sdk.Tracer("test")} {
 		assert.PanicsWithValue(t, "boom", func() {
 			_ = otelgate.Do(t.Context(), tracer, name, func(context.Context, trace.Span) error { panic("boom") })
 		})
 		stub := f.spans()[name]
 		assert.Equal(t, codes.Error, stub.Status.Code)
-		require.Len(t, stub.Events, 1, "the SDK records what the panic was")
+		require.Len(t, stub.Events, 1, "the SDK records the panic")
 		assert.Contains(t, stub.Events[0].Attributes, attribute.String("exception.message", "boom"))
 	}
 }
@@ -67,7 +67,7 @@ func TestDoEndsTheSpanOnGoexit(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = otelgate.Do(t.Context(), f.of(on), "s", func(context.Context, trace.Span) error {
+		_ = otelgate.Do(t.Context(), f.tracerOf(on), "s", func(context.Context, trace.Span) error {
 			runtime.Goexit()
 			return nil
 		})
@@ -89,16 +89,16 @@ func (*broken) Error() string { panic("no text") }
 func TestDoEndsTheSpanWhenTheErrorsTextPanics(t *testing.T) {
 	f := newFixture(t, on)
 	assert.PanicsWithValue(t, "no text", func() {
-		_ = otelgate.Do(t.Context(), f.of(on), "s", func(context.Context, trace.Span) error { return new(broken) })
+		_ = otelgate.Do(t.Context(), f.tracerOf(on), "s", func(context.Context, trace.Span) error { return new(broken) })
 	})
 	assert.Equal(t, codes.Error, f.spans()["s"].Status.Code)
 }
 
-func TestDoThatIsOffRunsAllTheSame(t *testing.T) {
+func TestDoRunsTheFunctionWhileItsGroupIsOff(t *testing.T) {
 	f := newFixture(t, on)
 	want := errors.New("no such tool")
-	err := otelgate.Do(t.Context(), f.of(on), "above", func(ctx context.Context, above trace.Span) error {
-		return otelgate.Do(ctx, f.of(off), "off", func(inner context.Context, s trace.Span) error {
+	err := otelgate.Do(t.Context(), f.tracerOf(on), "above", func(ctx context.Context, above trace.Span) error {
+		return otelgate.Do(ctx, f.tracerOf(off), "off", func(inner context.Context, s trace.Span) error {
 			assert.True(t, ctx == inner)
 			assert.False(t, s.IsRecording())
 			s.SetName("changed")
@@ -110,21 +110,21 @@ func TestDoThatIsOffRunsAllTheSame(t *testing.T) {
 	require.Len(t, f.exported.GetSpans(), 1)
 	assert.Equal(t, codes.Unset, f.spans()["above"].Status.Code)
 
-	err = otelgate.Do(t.Context(), f.of(off), "off", func(context.Context, trace.Span) error { return want })
+	err = otelgate.Do(t.Context(), f.tracerOf(off), "off", func(context.Context, trace.Span) error { return want })
 	assert.Same(t, want, err)
-	err = otelgate.Do(t.Context(), f.of(off), "off", func(context.Context, trace.Span) error { return new(broken) })
-	assert.IsType(t, new(broken), err, "the text of an error is not asked for")
+	err = otelgate.Do(t.Context(), f.tracerOf(off), "off", func(context.Context, trace.Span) error { return new(broken) })
+	assert.IsType(t, new(broken), err, "Error is not called")
 	assert.PanicsWithValue(t, "boom", func() {
-		_ = otelgate.Do(t.Context(), f.of(off), "off", func(context.Context, trace.Span) error { panic("boom") })
+		_ = otelgate.Do(t.Context(), f.tracerOf(off), "off", func(context.Context, trace.Span) error { panic("boom") })
 	})
 }
 
-// A cancelled context is an error like any other: fn decides what is one.
+// Whether cancellation is a failure is decided by fn.
 func TestDoRecordsACancelledContextAsAnError(t *testing.T) {
 	f := newFixture(t, on)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := otelgate.Do(ctx, f.of(on), "s", func(ctx context.Context, _ trace.Span) error { return ctx.Err() })
+	err := otelgate.Do(ctx, f.tracerOf(on), "s", func(ctx context.Context, _ trace.Span) error { return ctx.Err() })
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, codes.Error, f.spans()["s"].Status.Code)
 	assert.Equal(t, "context canceled", f.spans()["s"].Status.Description)
@@ -132,9 +132,9 @@ func TestDoRecordsACancelledContextAsAnError(t *testing.T) {
 
 func TestDoWithoutAFunctionIsAnError(t *testing.T) {
 	f := newFixture(t, on)
-	assert.ErrorContains(t, otelgate.Do(t.Context(), f.of(on), "s", nil), `span "s": nil function`)
+	assert.ErrorContains(t, otelgate.Do(t.Context(), f.tracerOf(on), "s", nil), `span "s": nil function`)
 	assert.ErrorContains(t, otelgate.Do(t.Context(), nil, "s", func(context.Context, trace.Span) error { return nil }), "nil tracer")
-	assert.Less(t, len(otelgate.Do(t.Context(), nil, strings.Repeat("x", 1<<20), nil).Error()), 512, "it quotes little of a long name")
+	assert.Less(t, len(otelgate.Do(t.Context(), nil, strings.Repeat("x", 1<<20), nil).Error()), 512, "only the beginning of a long name is quoted")
 	assert.Empty(t, f.exported.GetSpans())
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package test tests package otelgate on the OpenTelemetry SDK and on otelhttp. It is a
-// module of its own, so that those who import otelgate need neither.
+// Package test tests package otelgate with the OpenTelemetry SDK and otelhttp, which the root
+// module does not require.
 package test

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if !spangate.Compiled {
-		fmt.Println("sites are compiled out, so every gated span is off: nothing to test on the SDK")
+		fmt.Println("sites are compiled out, so every gated span is off: nothing to test with the SDK")
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
@@ -48,10 +48,10 @@ func newFixture(t *testing.T, on spangate.Mask, opts ...otelgate.Option) *fixtur
 	return f
 }
 
-// of returns a tracer whose spans are all of group g.
-func (f *fixture) of(g spangate.Mask) trace.Tracer { return f.Group(g).Tracer("test") }
+// tracerOf returns a tracer whose spans are all of group g.
+func (f *fixture) tracerOf(g spangate.Mask) trace.Tracer { return f.Group(g).Tracer("test") }
 
-// spans returns what was exported, by name.
+// spans returns the exported spans by name.
 func (f *fixture) spans() map[string]tracetest.SpanStub {
 	spans := map[string]tracetest.SpanStub{}
 	for _, s := range f.exported.GetSpans() {

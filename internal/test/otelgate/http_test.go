@@ -25,7 +25,7 @@ import (
 
 var w3c = propagation.TraceContext{}
 
-// mode is how otelhttp comes by the gated provider.
+// mode is how otelhttp gets the gated provider.
 type mode struct {
 	name    string
 	options func(f *fixture, server bool) []otelhttp.Option
@@ -41,7 +41,7 @@ var modes = []mode{
 		global: func(*fixture) trace.TracerProvider { return noop.NewTracerProvider() },
 	},
 	{
-		// A client looks into the context; a server, whose context is new, can't.
+		// A client looks into the context. A server's context is new.
 		name: "found through the span",
 		options: func(f *fixture, server bool) []otelhttp.Option {
 			if server {
@@ -58,8 +58,8 @@ var modes = []mode{
 	},
 }
 
-// fleet is two servers and a client: the client calls the agent, which calls the model, and
-// each does a little work in a span that no gate is over.
+// fleet is two servers and a client: the client calls the agent, which calls the model. Each
+// server does some work in an ungated span.
 type fleet struct {
 	*fixture
 	client  *http.Client
@@ -131,8 +131,7 @@ func spineMasks() (masks []spangate.Mask) {
 	return masks
 }
 
-// names returns the spans that the spine's mask lets through on the way from the client
-// to the model, from the top down.
+// names returns the spans from the client to the model with the groups of m on, from the top down.
 func names(m spangate.Mask) (names []string) {
 	add := func(g spangate.Mask, name string) {
 		if g == 0 || m.HasAny(g) {
@@ -160,7 +159,7 @@ func TestEveryMaskOfTheSpineKeepsOneTrace(t *testing.T) {
 				f.gate.Store(mask)
 
 				ctx, top := f.Tracer("ungated").Start(t.Context(), "top")
-				inside, rollout := f.of(spangate.BitRollout).Start(ctx, "rollout")
+				inside, rollout := f.tracerOf(spangate.BitRollout).Start(ctx, "rollout")
 				f.get(t, inside, f.agent)
 				rollout.End()
 				top.End()
@@ -189,7 +188,7 @@ func checkChain(t *testing.T, spans map[string]tracetest.SpanStub, names []strin
 	}
 }
 
-func TestTraceFromOutsideIsContinuedWhateverIsOff(t *testing.T) {
+func TestIncomingTraceIsContinuedUnderEveryMask(t *testing.T) {
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			f := newFleet(t, m)
@@ -227,8 +226,7 @@ func TestTraceFromOutsideIsContinuedWhateverIsOff(t *testing.T) {
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
-// A process in which nothing at all is on is not there for the trace.
-func TestProcessThatIsAllOffForwardsTheHeaderItGot(t *testing.T) {
+func TestProcessWithEverythingOffForwardsTheIncomingHeader(t *testing.T) {
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			f := newFleet(t, m)
@@ -260,7 +258,7 @@ func TestNoHeaderGoesOutWhenEverythingIsOffAndNothingCameIn(t *testing.T) {
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			f := newFleet(t, m)
-			ctx, s := f.of(spangate.BitRollout).Start(t.Context(), "rollout")
+			ctx, s := f.tracerOf(spangate.BitRollout).Start(t.Context(), "rollout")
 			f.get(t, ctx, f.agent)
 			s.End()
 			require.NotEmpty(t, f.headers)
@@ -269,8 +267,8 @@ func TestNoHeaderGoesOutWhenEverythingIsOffAndNothingCameIn(t *testing.T) {
 	}
 }
 
-// Where there is no trace above a server that is off, there is no span in which a client
-// beneath could find its provider: it takes the global one, whichever that is.
+// With no trace above a server that is off, a client beneath finds no span in its context, so it
+// uses the global provider.
 func TestClientUnderNoTraceTakesTheGlobalProvider(t *testing.T) {
 	for _, m := range modes[1:] {
 		t.Run(m.name, func(t *testing.T) {
@@ -297,9 +295,8 @@ func TestClientUnderNoTraceTakesTheGlobalProvider(t *testing.T) {
 	}
 }
 
-// A public endpoint starts a trace of its own: whoever calls it must not choose the trace,
-// whether the server's span is on or off.
-func TestHostileTraceparentOnAPublicEndpointIsCutOff(t *testing.T) {
+// A public endpoint starts a trace of its own, whether the server's span is on or off.
+func TestPublicEndpointIgnoresAHostileTraceparent(t *testing.T) {
 	for _, mask := range []spangate.Mask{0, spangate.BitServer} {
 		f := newFixture(t, mask, otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient))
 		handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -311,7 +308,7 @@ func TestHostileTraceparentOnAPublicEndpointIsCutOff(t *testing.T) {
 			otelhttp.WithPublicEndpointFn(func(*http.Request) bool { return true })))
 		client := server.Client()
 		for _, hostile := range []string{
-			"00-01020300000000000000000000000000-0405060000000000-01", // well-formed: somebody else's trace
+			"00-01020300000000000000000000000000-0405060000000000-01", // well-formed: another caller's trace
 			"00-00000000000000000000000000000000-0000000000000000-01", // all zero
 			"00-01020300000000000000000000000000-0405060000000000-ff", // unknown flags
 			"ff-01020300000000000000000000000000-0405060000000000-01", // the forbidden version

@@ -39,7 +39,7 @@ func checkInert(t *testing.T, f *fixture, s trace.Span, sc trace.SpanContext) {
 	assert.Same(t, f.TracerProvider, s.TracerProvider())
 }
 
-func TestOffUnderNoSpanHandsItsContextOn(t *testing.T) {
+func TestOffSiteUnderNoSpanReturnsItsContext(t *testing.T) {
 	f := newFixture(t, on)
 	half := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{9}})
 	for name, ctx := range map[string]context.Context{
@@ -51,15 +51,15 @@ func TestOffUnderNoSpanHandsItsContextOn(t *testing.T) {
 		"a span of a no-op tracer": trace.ContextWithSpan(t.Context(), noop.Span{}),
 	} {
 		for opts := range optionLists() {
-			got, s := f.of(off).Start(ctx, "off", opts...)
+			got, s := f.tracerOf(off).Start(ctx, "off", opts...)
 			assert.True(t, ctx == got, name)
 			checkInert(t, f, s, trace.SpanContext{})
 		}
 	}
 }
 
-// optionLists has lists of options that take different ways through Start. A site that is off
-// returns the same for each.
+// optionLists has lists of options that take different code paths through Start. A site that is
+// off returns the same for each.
 func optionLists() iter.Seq[[]trace.SpanStartOption] {
 	return slices.Values([][]trace.SpanStartOption{
 		nil,
@@ -70,7 +70,7 @@ func optionLists() iter.Seq[[]trace.SpanStartOption] {
 // localParents are contexts with a local span that is on.
 func localParents(t *testing.T, f *fixture) map[string]context.Context {
 	raw, rawSpan := f.sdk.Tracer("raw").Start(t.Context(), "raw")
-	gated, gatedSpan := f.of(on).Start(t.Context(), "gated")
+	gated, gatedSpan := f.tracerOf(on).Start(t.Context(), "gated")
 	ungated, ungatedSpan := f.Tracer("no rule").Start(t.Context(), "ungated")
 	t.Cleanup(func() { rawSpan.End(); gatedSpan.End(); ungatedSpan.End() })
 	parents := map[string]context.Context{}
@@ -85,27 +85,27 @@ func localParents(t *testing.T, f *fixture) map[string]context.Context {
 	return parents
 }
 
-func TestOffUnderASpanPutsAnInertSpanInItsPlace(t *testing.T) {
+func TestOffSiteUnderASpanPutsAnInertSpanInItsPlace(t *testing.T) {
 	f := newFixture(t, on)
 	for name, ctx := range localParents(t, f) {
 		for opts := range optionLists() {
 			above := trace.SpanFromContext(ctx)
-			got, s := f.of(off).Start(ctx, "off", opts...)
+			got, s := f.tracerOf(off).Start(ctx, "off", opts...)
 			checkInert(t, f, s, above.SpanContext())
 			assert.Same(t, s, trace.SpanFromContext(got), name)
 			assert.Equal(t, ctx.Value(key{}), got.Value(key{}), name)
 			assert.Equal(t, ctx.Done(), got.Done(), name)
 
-			// The next site that is off finds the same.
-			again, s2 := f.of(off).Start(got, "off too", opts...)
+			// The next site that is off returns the same.
+			again, s2 := f.tracerOf(off).Start(got, "off too", opts...)
 			assert.True(t, got == again, name)
 			assert.Same(t, s, s2, name)
 		}
 	}
 }
 
-// hook is a library that drops the span it starts and later fetches one from the context, as
-// those do whose instrumentation is a pair of hooks. It marks and ends what it finds.
+// hook is a library whose instrumentation is a pair of hooks: it drops the span that it starts,
+// and marks and ends the one that it later takes from the context.
 func hook(t *testing.T, tracer trace.Tracer, ctx context.Context) {
 	c, _ := tracer.Start(ctx, "call")
 	c = context.WithValue(c, key{}, "between the hooks")
@@ -119,10 +119,10 @@ func hook(t *testing.T, tracer trace.Tracer, ctx context.Context) {
 	s.End()
 }
 
-func TestLibraryThatEndsTheSpanItFindsLeavesTheCallersAlone(t *testing.T) {
+func TestLibraryThatEndsTheContextsSpanDoesNotEndItsCallers(t *testing.T) {
 	f := newFixture(t, on)
 	for name, start := range map[string]func(context.Context) (context.Context, trace.Span){
-		"gated":   func(ctx context.Context) (context.Context, trace.Span) { return f.of(on).Start(ctx, "outer") },
+		"gated":   func(ctx context.Context) (context.Context, trace.Span) { return f.tracerOf(on).Start(ctx, "outer") },
 		"ungated": func(ctx context.Context) (context.Context, trace.Span) { return f.Tracer("mine").Start(ctx, "outer") },
 		"raw": func(ctx context.Context) (context.Context, trace.Span) {
 			return f.sdk.Tracer("raw").Start(ctx, "outer")
@@ -132,11 +132,11 @@ func TestLibraryThatEndsTheSpanItFindsLeavesTheCallersAlone(t *testing.T) {
 			"nothing":          func(ctx context.Context) context.Context { return ctx },
 			"a value":          func(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, 1) },
 			"WithoutCancel":    context.WithoutCancel,
-			"another off site": func(ctx context.Context) context.Context { ctx, _ = f.of(off).Start(ctx, "off"); return ctx },
+			"another off site": func(ctx context.Context) context.Context { ctx, _ = f.tracerOf(off).Start(ctx, "off"); return ctx },
 		} {
 			f.exported.Reset()
 			ctx, outer := start(t.Context())
-			hook(t, f.of(off), wrap(ctx))
+			hook(t, f.tracerOf(off), wrap(ctx))
 			assert.True(t, outer.IsRecording(), "%s, %s: the library ended its caller's span", name, between)
 			outer.SetAttributes(attribute.Bool("mine", true))
 			outer.End()
@@ -152,7 +152,7 @@ func TestLibraryThatEndsTheSpanItFindsLeavesTheCallersAlone(t *testing.T) {
 	}
 }
 
-// plainSpan records, and has no span context, as a span of an implementation without IDs.
+// plainSpan records and has no span context, like a span of an implementation without IDs.
 type plainSpan struct {
 	noop.Span
 	ended bool
@@ -161,12 +161,12 @@ type plainSpan struct {
 func (s *plainSpan) IsRecording() bool          { return !s.ended }
 func (s *plainSpan) End(...trace.SpanEndOption) { s.ended = true }
 
-func TestLibraryLeavesASpanWithoutASpanContextAlone(t *testing.T) {
+func TestLibraryDoesNotEndASpanWithoutASpanContext(t *testing.T) {
 	f := newFixture(t, on)
 	for _, opts := range [][]trace.SpanStartOption{nil, {trace.WithNewRoot()}} {
 		s := new(plainSpan)
 		ctx := trace.ContextWithSpan(t.Context(), s)
-		got, inert := f.of(off).Start(ctx, "off", opts...)
+		got, inert := f.tracerOf(off).Start(ctx, "off", opts...)
 		checkInert(t, f, inert, trace.SpanContext{})
 		assert.Same(t, inert, trace.SpanFromContext(got))
 		trace.SpanFromContext(got).End()
@@ -174,14 +174,14 @@ func TestLibraryLeavesASpanWithoutASpanContextAlone(t *testing.T) {
 	}
 }
 
-// Instrumentation finds its provider in the span of the context.
+// Some instrumentation takes its provider from the span in the context.
 func TestGatedProviderIsFoundBeneathASiteThatIsOff(t *testing.T) {
 	f := newFixture(t, on)
 	parents := localParents(t, f)
 	parents["a bare span context"] = trace.ContextWithSpanContext(t.Context(), remote(t).WithRemote(false))
 	parents["a remote span context"] = trace.ContextWithRemoteSpanContext(t.Context(), remote(t))
 	for name, ctx := range parents {
-		got, _ := f.of(off).Start(ctx, "off")
+		got, _ := f.tracerOf(off).Start(ctx, "off")
 		assert.Same(t, f.TracerProvider, trace.SpanFromContext(got).TracerProvider(), name)
 		_, child := trace.SpanFromContext(got).TracerProvider().Tracer("found").Start(got, "child")
 		child.End()
@@ -194,27 +194,26 @@ func TestOffUnderARemoteParentKeepsTheTraceState(t *testing.T) {
 	f := newFixture(t, on)
 	sc := remote(t)
 	ctx := trace.ContextWithRemoteSpanContext(context.WithValue(t.Context(), key{}, 1), sc)
-	got, s := f.of(off).Start(ctx, "off")
+	got, s := f.tracerOf(off).Start(ctx, "off")
 	checkInert(t, f, s, sc)
 	assert.Same(t, s, trace.SpanFromContext(got))
 	assert.True(t, s.SpanContext().IsRemote())
 	assert.Equal(t, "vendor=kept", s.SpanContext().TraceState().String())
 	assert.Equal(t, 1, got.Value(key{}))
 
-	again, s2 := f.of(off).Start(got, "off too")
+	again, s2 := f.tracerOf(off).Start(got, "off too")
 	assert.True(t, got == again)
 	assert.Same(t, s, s2)
 
-	_, child := f.of(on).Start(got, "child")
+	_, child := f.tracerOf(on).Start(got, "child")
 	child.End()
 	stub := f.spans()["child"]
 	assert.True(t, stub.Parent.Equal(sc))
 	assert.Equal(t, "vendor=kept", stub.SpanContext.TraceState().String())
 }
 
-// A rule, a view or Do that is transparent hands its context on as it was, so that what inner
-// code writes to the current span lands on the nearest that is on.
-func TestTransparentSiteHandsItsContextOn(t *testing.T) {
+// So what inner code writes to the current span lands on the nearest span that is on.
+func TestTransparentSiteReturnsItsContext(t *testing.T) {
 	f := newFixture(t, on, otelgate.Rule{Scope: "transparent", Group: off, Transparent: true})
 	tracers := map[string]trace.Tracer{
 		"rule":                       f.Tracer("transparent"),
@@ -244,14 +243,14 @@ func TestTransparentSiteHandsItsContextOn(t *testing.T) {
 			checkInert(t, f, s, trace.SpanContextFromContext(ctx))
 			assert.Same(t, s, trace.SpanFromContext(got), "%s: %s", name, parent)
 		}
-		// A new root is cut off as ever.
-		ctx, above := f.of(on).Start(t.Context(), "above")
+		// A new root has no parent, as at any site.
+		ctx, above := f.tracerOf(on).Start(t.Context(), "above")
 		got, s := tracer.Start(ctx, "off", trace.WithNewRoot())
 		checkInert(t, f, s, trace.SpanContext{})
 		assert.False(t, trace.SpanContextFromContext(got).IsValid(), name)
 		above.End()
 	}
-	// On, it is a span like any other.
+	// A transparent site that is on is like any other.
 	f.gate.Enable(off)
 	ctx, s := tracers["rule"].Start(t.Context(), "on")
 	assert.True(t, s.IsRecording())
@@ -268,7 +267,7 @@ func bareNoop(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestOffWithNewRootCutsWhatIsBeneath(t *testing.T) {
+func TestOffSiteWithNewRootRemovesTheParent(t *testing.T) {
 	f := newFixture(t, on)
 	member, err := baggage.NewMember("kept", "yes")
 	require.NoError(t, err)
@@ -276,49 +275,49 @@ func TestOffWithNewRootCutsWhatIsBeneath(t *testing.T) {
 	require.NoError(t, err)
 	base := baggage.ContextWithBaggage(t.Context(), bag)
 
-	gated, gatedSpan := f.of(on).Start(base, "above")
+	gated, gatedSpan := f.tracerOf(on).Start(base, "above")
 	defer gatedSpan.End()
 	raw, rawSpan := f.sdk.Tracer("raw").Start(base, "above")
 	defer rawSpan.End()
 	distant := trace.ContextWithRemoteSpanContext(base, remote(t))
-	inert, _ := f.of(off).Start(distant, "off")
+	inert, _ := f.tracerOf(off).Start(distant, "off")
 
 	for name, ctx := range map[string]context.Context{
 		"no span": base, "gated": gated, "ungated": raw, "remote": distant, "inert": inert,
 	} {
 		f.exported.Reset()
-		got, s := f.of(off).Start(ctx, "off", trace.WithNewRoot(), trace.WithAttributes(attribute.Int("a", 1)))
+		got, s := f.tracerOf(off).Start(ctx, "off", trace.WithNewRoot(), trace.WithAttributes(attribute.Int("a", 1)))
 		checkInert(t, f, s, trace.SpanContext{})
 		assert.False(t, trace.SpanContextFromContext(got).IsValid(), name)
-		assert.Equal(t, "yes", baggage.FromContext(got).Member("kept").Value(), "only the span is cut off")
+		assert.Equal(t, "yes", baggage.FromContext(got).Member("kept").Value(), "only the span is removed")
 
-		_, child := f.of(on).Start(got, "child")
+		_, child := f.tracerOf(on).Start(got, "child")
 		child.End()
 		stub := f.spans()["child"]
 		assert.False(t, stub.Parent.IsValid(), name)
 		assert.NotEqual(t, trace.SpanContextFromContext(ctx).TraceID(), stub.SpanContext.TraceID(), name)
 	}
-	got, _ := f.of(off).Start(base, "off", trace.WithNewRoot())
-	assert.True(t, base == got, "without a parent there is nothing to cut")
-	got, _ = f.of(off).Start(distant, "off", trace.WithNewRoot())
-	again, _ := f.of(off).Start(got, "off", trace.WithNewRoot())
-	assert.True(t, got == again, "it is cut off already")
+	got, _ := f.tracerOf(off).Start(base, "off", trace.WithNewRoot())
+	assert.True(t, base == got, "there is no parent to remove")
+	got, _ = f.tracerOf(off).Start(distant, "off", trace.WithNewRoot())
+	again, _ := f.tracerOf(off).Start(got, "off", trace.WithNewRoot())
+	assert.True(t, got == again, "the parent is removed already")
 }
 
-// The SDK takes the trace ID of a parent that has nothing else, so that is cut off too.
-func TestOffWithNewRootCutsAParentThatIsOnlyHalfThere(t *testing.T) {
+// The SDK joins the trace of a parent that has only a trace ID.
+func TestOffSiteWithNewRootRemovesAParentThatHasOnlyATraceID(t *testing.T) {
 	f := newFixture(t, on)
 	half := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{9}, Remote: true})
-	ctx, _ := f.of(off).Start(trace.ContextWithSpanContext(t.Context(), half), "off", trace.WithNewRoot())
-	_, child := f.of(on).Start(ctx, "child")
+	ctx, _ := f.tracerOf(off).Start(trace.ContextWithSpanContext(t.Context(), half), "off", trace.WithNewRoot())
+	_, child := f.tracerOf(on).Start(ctx, "child")
 	assert.NotEqual(t, half.TraceID(), child.SpanContext().TraceID())
 	child.End()
 }
 
 func TestOnWithNewRootStartsATrace(t *testing.T) {
 	f := newFixture(t, on)
-	ctx, above := f.of(on).Start(t.Context(), "above")
-	_, s := f.of(on).Start(ctx, "root", trace.WithNewRoot())
+	ctx, above := f.tracerOf(on).Start(t.Context(), "above")
+	_, s := f.tracerOf(on).Start(ctx, "root", trace.WithNewRoot())
 	s.End()
 	above.End()
 	assert.False(t, f.spans()["root"].Parent.IsValid())
@@ -328,7 +327,7 @@ func TestOnWithNewRootStartsATrace(t *testing.T) {
 func TestNilContextCountsAsBackground(t *testing.T) {
 	f := newFixture(t, on)
 	var none context.Context
-	for _, tracer := range []trace.Tracer{f.of(on), f.of(off)} {
+	for _, tracer := range []trace.Tracer{f.tracerOf(on), f.tracerOf(off)} {
 		for _, opts := range [][]trace.SpanStartOption{nil, {trace.WithNewRoot()}, {trace.WithSpanKind(trace.SpanKindServer)}} {
 			ctx, s := tracer.Start(none, "s", opts...)
 			require.NotNil(t, ctx)
@@ -339,9 +338,9 @@ func TestNilContextCountsAsBackground(t *testing.T) {
 	assert.Equal(t, trace.SpanKindServer, f.spans()["s"].SpanKind, "the last one's")
 }
 
-func TestSpanThatIsOnIsTheSDKsInEveryOtherRespect(t *testing.T) {
+func TestSpanThatIsOnForwardsEverythingToTheSDK(t *testing.T) {
 	f := newFixture(t, on)
-	ctx, s := f.of(on).Start(t.Context(), "s", trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(attribute.Int("a", 1)))
+	ctx, s := f.tracerOf(on).Start(t.Context(), "s", trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(attribute.Int("a", 1)))
 	assert.Same(t, f.TracerProvider, s.TracerProvider())
 	assert.Same(t, s, trace.SpanFromContext(ctx))
 	assert.True(t, s.IsRecording())
@@ -390,8 +389,8 @@ func TestSpanThatIsOnHasTheSDKsTypes(t *testing.T) {
 	}
 }
 
-// labels is a base that puts another span in the context than the one it returns, and looks
-// for it there when the next one starts, as a provider that adds profiling labels does.
+// labels is a base that puts another span in the context than the one it returns, and looks for
+// that when the next span starts, like a provider that adds profiling labels.
 type labels struct {
 	embedded.TracerProvider
 	base  trace.TracerProvider
@@ -432,7 +431,7 @@ func TestBaseFindsTheSpanThatItPutInTheContext(t *testing.T) {
 	above.End()
 	assert.Equal(t, []bool{false, true, true, true}, base.found)
 
-	// So does one beneath two gates.
+	// The same beneath two gates.
 	base.found = nil
 	twice := gatedOver(t, p.Group(on)).Group(on).Tracer("t")
 	outermost, s := twice.Start(t.Context(), "above")
@@ -443,8 +442,8 @@ func TestBaseFindsTheSpanThatItPutInTheContext(t *testing.T) {
 	assert.Same(t, p, trace.SpanFromContext(ctx).TracerProvider())
 }
 
-// parents is a span processor and a sampler that note whether they are shown a parent of
-// the SDK's own type.
+// parents is a span processor and a sampler that record whether the parent is of the SDK's own
+// type.
 type parents struct {
 	sdktrace.SpanProcessor
 	sdktrace.Sampler
@@ -466,7 +465,7 @@ func (p *parents) ShouldSample(params sdktrace.SamplingParameters) sdktrace.Samp
 	return p.Sampler.ShouldSample(params)
 }
 
-func TestSDKIsShownItsOwnSpanAsTheParent(t *testing.T) {
+func TestSDKSeesItsOwnSpanAsTheParent(t *testing.T) {
 	exported := tracetest.NewInMemoryExporter()
 	p := &parents{SpanProcessor: sdktrace.NewSimpleSpanProcessor(exported), Sampler: sdktrace.AlwaysSample()}
 	sdk := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithSampler(p))
@@ -489,10 +488,10 @@ func TestSDKIsShownItsOwnSpanAsTheParent(t *testing.T) {
 	assert.Equal(t, len(parents), stubs[4].ChildSpanCount, "the SDK counts the children of its own spans")
 }
 
-func TestContextOfASpanThatIsOnKeepsWhatIsInIt(t *testing.T) {
+func TestContextOfASpanThatIsOnKeepsItsValues(t *testing.T) {
 	f := newFixture(t, on)
 	parent, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, 1))
-	ctx, s := f.of(on).Start(parent, "s")
+	ctx, s := f.tracerOf(on).Start(parent, "s")
 	defer s.End()
 	assert.Equal(t, 1, ctx.Value(key{}))
 	assert.Nil(t, ctx.Value("absent"))
@@ -502,7 +501,7 @@ func TestContextOfASpanThatIsOnKeepsWhatIsInIt(t *testing.T) {
 	cancel()
 	assert.ErrorIs(t, context.Cause(below), context.Canceled)
 
-	// What the base puts in is kept too.
+	// Values that the base sets are kept too.
 	for _, sdk := range []trace.TracerProvider{f.sdk, noop.NewTracerProvider()} {
 		p := gatedOver(t, baseOf{tracer: funcTracer{start: func(ctx context.Context) (context.Context, trace.Span) {
 			ctx, s := sdk.Tracer("t").Start(ctx, "s")
@@ -515,9 +514,8 @@ func TestContextOfASpanThatIsOnKeepsWhatIsInIt(t *testing.T) {
 	}
 }
 
-// Under a span that the same provider started, too, whether it was sampled or not, and whether
-// the provider is the one that is asked or lies beneath it.
-func TestSpanThatIsOnKeepsWhatStandsBetweenItAndTheSpanAbove(t *testing.T) {
+// Also if the span above is of the same provider, or of one beneath or above it in a stack.
+func TestContextOfASpanThatIsOnKeepsValuesSetUnderTheSpanAbove(t *testing.T) {
 	for name, sampler := range map[string]sdktrace.Sampler{"sampled": sdktrace.AlwaysSample(), "not sampled": sdktrace.NeverSample()} {
 		shown := map[string]trace.Span{}
 		base := contextsOf{sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler)), shown}
@@ -537,7 +535,7 @@ func TestSpanThatIsOnKeepsWhatStandsBetweenItAndTheSpanAbove(t *testing.T) {
 				assert.Equal(t, 1, direct.Value(key{}), name)
 				for child, span := range shown {
 					_, gated := span.TracerProvider().(*otelgate.TracerProvider)
-					assert.False(t, gated, "%s, %s: the base is shown a gated span", name, child)
+					assert.False(t, gated, "%s, %s: the base sees a gated span", name, child)
 				}
 				for _, s := range []trace.Span{s3, s2, s1, s} {
 					s.End()
@@ -547,7 +545,7 @@ func TestSpanThatIsOnKeepsWhatStandsBetweenItAndTheSpanAbove(t *testing.T) {
 	}
 }
 
-// contextsOf is a base that notes the span in the context of each Start, by the name of the
+// contextsOf is a base that records the span in the context of each Start, by the name of the
 // span that starts.
 type contextsOf struct {
 	trace.TracerProvider
@@ -568,17 +566,16 @@ func (t contextsOfTracer) Start(ctx context.Context, name string, opts ...trace.
 	return t.Tracer.Start(ctx, name, opts...)
 }
 
-// A process may have two gated providers. Each answers for its own gate, under a span of
-// the other as well.
+// A process may have two gated providers, and the spans of one be under those of the other.
 func TestSpanOfAnotherGatedProvider(t *testing.T) {
 	theirs, ours := newFixture(t, on), newFixture(t, 0)
-	gated, s := theirs.of(on).Start(t.Context(), "above")
+	gated, s := theirs.tracerOf(on).Start(t.Context(), "above")
 	defer s.End()
-	dropped, _ := theirs.of(off).Start(gated, "off")
-	inert, _ := theirs.of(off).Start(trace.ContextWithRemoteSpanContext(t.Context(), remote(t)), "above")
+	dropped, _ := theirs.tracerOf(off).Start(gated, "off")
+	inert, _ := theirs.tracerOf(off).Start(trace.ContextWithRemoteSpanContext(t.Context(), remote(t)), "above")
 	for _, parent := range []context.Context{gated, dropped, inert} {
 		for opts := range optionLists() {
-			ctx, s := ours.of(off).Start(parent, "off", opts...)
+			ctx, s := ours.tracerOf(off).Start(parent, "off", opts...)
 			checkInert(t, ours, s, trace.SpanContextFromContext(parent))
 			assert.Same(t, s, trace.SpanFromContext(ctx))
 		}
@@ -593,7 +590,7 @@ func TestDeferredEndRecordsAPanicThroughTheGate(t *testing.T) {
 	f := newFixture(t, on)
 	twice, err := otelgate.NewTracerProvider(f.Group(on), f.gate)
 	require.NoError(t, err)
-	for name, tracer := range map[string]trace.Tracer{"gated": f.of(on), "gated twice": twice.Group(on).Tracer("test"), "bare": f.sdk.Tracer("test")} {
+	for name, tracer := range map[string]trace.Tracer{"gated": f.tracerOf(on), "gated twice": twice.Group(on).Tracer("test"), "bare": f.sdk.Tracer("test")} {
 		assert.PanicsWithValue(t, "boom", func() {
 			_, s := tracer.Start(t.Context(), name)
 			defer s.End()
@@ -605,7 +602,7 @@ func TestDeferredEndRecordsAPanicThroughTheGate(t *testing.T) {
 	}
 }
 
-// Two gates in a row are an AND, and break nothing.
+// A span under two gates is on if both are on.
 func TestGateOverAGate(t *testing.T) {
 	inner := newFixture(t, on)
 	gate := spangate.NewGate(on)
@@ -628,19 +625,19 @@ func TestGateOverAGate(t *testing.T) {
 		return nil
 	}))
 
-	// A root is cut off though only the inner gate is off.
+	// A new root has no parent although only the inner gate is off.
 	got, s = innerOff.Tracer("t").Start(ctx, "off inside", trace.WithNewRoot())
 	assert.False(t, s.SpanContext().IsValid())
 	assert.False(t, trace.SpanContextFromContext(got).IsValid())
 
 	got, _ = innerOff.Tracer("t").Start(t.Context(), "off inside", trace.WithNewRoot())
-	assert.True(t, t.Context() == got, "there is nothing to cut")
+	assert.True(t, t.Context() == got, "there is no parent to remove")
 
 	_, below := outer.Tracer("t").Start(context.WithValue(ctx, key{}, 1), "below")
 	below.End()
-	_, sibling := inner.of(on).Start(ctx, "the inner provider's own")
+	_, sibling := inner.tracerOf(on).Start(ctx, "the inner provider's own")
 	sibling.End()
 	above.End()
 	require.Len(t, inner.exported.GetSpans(), 3)
-	assert.Equal(t, 2, inner.spans()["above"].ChildSpanCount, "the SDK is shown its own span through both")
+	assert.Equal(t, 2, inner.spans()["above"].ChildSpanCount, "the SDK sees its own span through both")
 }

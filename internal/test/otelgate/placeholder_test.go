@@ -16,8 +16,8 @@ import (
 	"github.com/spangate/spangate/otelgate"
 )
 
-// OpenTelemetry's placeholder is there only until the first provider is installed, so the
-// test runs in a process of its own.
+// OpenTelemetry's placeholder exists until the first provider is installed, so the test runs in a
+// process of its own.
 func TestPlaceholderIsRefused(t *testing.T) {
 	if os.Getenv("SPANGATE_PLACEHOLDER") == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestPlaceholderIsRefused$", "-test.v", "-test.timeout=30s")
@@ -28,7 +28,7 @@ func TestPlaceholderIsRefused(t *testing.T) {
 		return
 	}
 	placeholder := otel.GetTracerProvider()
-	early := placeholder.Tracer("early") // the placeholder keeps it to hand it on later
+	early := placeholder.Tracer("early") // delegates to the provider that is installed below
 	gate := spangate.NewGate(1)
 	_, err := otelgate.NewTracerProvider(placeholder, gate)
 	assert.ErrorIs(t, err, otelgate.ErrPlaceholder)
@@ -39,7 +39,7 @@ func TestPlaceholderIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	otel.SetTracerProvider(p)
 	assert.Same(t, p, otel.GetTracerProvider())
-	assert.True(t, started(early), "a tracer that was fetched before stands behind the gate")
+	assert.True(t, started(early), "a tracer fetched before is behind the gate")
 	gate.Store(0)
 	assert.False(t, started(early))
 }

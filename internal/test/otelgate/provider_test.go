@@ -120,8 +120,8 @@ func TestRuleBySpanName(t *testing.T) {
 	}
 }
 
-// The last of several kinds counts, as in the SDK.
-func TestKindIsTheLastThatTheOptionsSay(t *testing.T) {
+// As in the SDK.
+func TestLastKindOfTheOptionsDecides(t *testing.T) {
 	f := newFixture(t, 1, otelgate.Rule{Kind: trace.SpanKindServer, Group: 2})
 	assert.True(t, started(f.Tracer("lib"), trace.WithSpanKind(trace.SpanKindServer), trace.WithSpanKind(trace.SpanKindClient)))
 	assert.False(t, started(f.Tracer("lib"), trace.WithSpanKind(trace.SpanKindClient), trace.WithSpanKind(trace.SpanKindServer)))
@@ -129,7 +129,7 @@ func TestKindIsTheLastThatTheOptionsSay(t *testing.T) {
 	assert.False(t, started(f.Tracer("lib"), trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(), trace.WithTimestamp(time.Now())))
 }
 
-func TestEmptyScopeIsCalledWhatTheSDKCallsIt(t *testing.T) {
+func TestEmptyScopeHasTheSDKsName(t *testing.T) {
 	f := newFixture(t, 0, otelgate.Rule{Scope: otelgate.EmptyScope, Group: 1})
 	assert.False(t, started(f.Tracer("")))
 	assert.True(t, started(f.Tracer("lib")), "the rule is for the empty scope alone")
@@ -141,9 +141,8 @@ func TestEmptyScopeIsCalledWhatTheSDKCallsIt(t *testing.T) {
 	assert.Equal(t, "go.opentelemetry.io/otel/sdk/tracer", otelgate.EmptyScope)
 }
 
-// The bits of HTTPRules are the caller's: with a catalog that has no bits 8 and 9, those of
-// another would leave all HTTP spans off for good.
-func TestHTTPRulesAreOfTheCallersGroups(t *testing.T) {
+// Not of Gym's: a catalog without its bits could never turn the spans on.
+func TestHTTPRulesUseTheCallersGroups(t *testing.T) {
 	const in, out = spangate.Mask(1 << 3), spangate.Mask(1 << 40)
 	f := newFixture(t, 0, otelgate.HTTPRules(in, out))
 	http := f.Tracer("go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp")
@@ -177,7 +176,7 @@ func TestNamesRefusesABitWithoutAName(t *testing.T) {
 		otelgate.Rule{Gate: other, Group: 4}) // names of another gate are another catalog's
 	assert.NoError(t, err)
 	_, err = otelgate.NewTracerProvider(sdk, gate, otelgate.Names(catalog), otelgate.Rule{Scope: "a*b", Group: 4})
-	assert.ErrorContains(t, err, "has a '*'", "what is wrong with the rule itself comes first")
+	assert.ErrorContains(t, err, "has a '*'", "errors of the rule itself come first")
 	_, err = otelgate.NewTracerProvider(sdk, gate, otelgate.Names(nil))
 	assert.ErrorIs(t, err, otelgate.ErrInvalidOption)
 }
@@ -202,7 +201,7 @@ func TestEnabledIsFalseIfEverySpanWouldBeInert(t *testing.T) {
 			enabled(f.Tracer("kinds")), enabled(f.Tracer("names")), enabled(f.Group(1).Tracer("x")), enabled(f.Tracer("no rule")),
 		}, "%v", m)
 	}
-	// A base that has Enabled has its say.
+	// If the base has Enabled, both must be true.
 	inner := newFixture(t, 0)
 	outer, err := otelgate.NewTracerProvider(inner.Group(1), new(spangate.Gate))
 	require.NoError(t, err)
@@ -211,7 +210,7 @@ func TestEnabledIsFalseIfEverySpanWouldBeInert(t *testing.T) {
 	assert.True(t, enabled(outer.Tracer("x")))
 }
 
-func TestRootsAreTheGroupsThatWereOffWithNothingAbove(t *testing.T) {
+func TestRootsAreTheGroupsThatWereOffUnderNoSpan(t *testing.T) {
 	const server, middleware, job, never, step = spangate.Mask(1), spangate.Mask(2), spangate.Mask(4), spangate.Mask(8), spangate.Mask(16)
 	other := spangate.NewGate(0)
 	f := newFixture(t, 0,
@@ -225,7 +224,7 @@ func TestRootsAreTheGroupsThatWereOffWithNothingAbove(t *testing.T) {
 		f.Tracer("other").Start(parent, "s")
 	}
 	top.End()
-	assert.Equal(t, [2]spangate.Mask{}, roots(), "something was above")
+	assert.Equal(t, [2]spangate.Mask{}, roots(), "a span was above")
 
 	f.Tracer("server").Start(t.Context(), "s")
 	assert.Equal(t, [2]spangate.Mask{server}, roots())
@@ -237,7 +236,7 @@ func TestRootsAreTheGroupsThatWereOffWithNothingAbove(t *testing.T) {
 	assert.True(t, started(f.Group(middleware).Tracer("x")))
 	assert.Equal(t, [2]spangate.Mask{server | job, 1}, roots(), "it was on")
 	f.Group(job|step).Tracer("x").Start(t.Context(), "s")
-	assert.Equal(t, [2]spangate.Mask{server | job | step, 1}, roots(), "each of several groups, though one was there")
+	assert.Equal(t, [2]spangate.Mask{server | job | step, 1}, roots(), "each of several groups, though one was recorded")
 	assert.Zero(t, f.Roots(spangate.NewGate(never)))
 	assert.Zero(t, f.Roots(nil))
 	assert.Zero(t, new(otelgate.TracerProvider).Roots(f.gate))
@@ -287,13 +286,13 @@ func TestViews(t *testing.T) {
 		assert.False(t, started(view.Tracer("x")), "a nil gate changes nothing")
 	}
 
-	// What is found through a span of a view is not of the view's group.
+	// The provider of a view's span is not the view.
 	ctx, s := f.Group(1).Tracer("x").Start(t.Context(), "s")
 	defer s.End()
 	assert.Same(t, f.TracerProvider, trace.SpanFromContext(ctx).TracerProvider())
 }
 
-func TestTracersThatDifferStayTwo(t *testing.T) {
+func TestTracersOfDifferentScopesAreDistinct(t *testing.T) {
 	f := newFixture(t, on)
 	for name, opt := range map[string]trace.TracerOption{
 		"version":    trace.WithInstrumentationVersion("v2"),
@@ -313,7 +312,7 @@ func TestTracersThatDifferStayTwo(t *testing.T) {
 	}
 }
 
-func TestOptionsThatSayNothingMakeNoSecondTracer(t *testing.T) {
+func TestEmptyTracerOptionsMakeNoSecondTracer(t *testing.T) {
 	f := newFixture(t, on)
 	for name, opt := range map[string]trace.TracerOption{
 		"version":    trace.WithInstrumentationVersion(""),
@@ -361,7 +360,7 @@ func (p *hookProvider) Tracer(name string, opts ...trace.TracerOption) trace.Tra
 	return p.TracerProvider.Tracer(name, opts...)
 }
 
-func TestTracerThatIsMadeTwiceAtOnceIsOne(t *testing.T) {
+func TestTracerThatIsMadeTwiceAtOnceIsKeptOnce(t *testing.T) {
 	base := &hookProvider{TracerProvider: noop.NewTracerProvider()}
 	p, err := otelgate.NewTracerProvider(base, new(spangate.Gate))
 	require.NoError(t, err)
@@ -371,14 +370,13 @@ func TestTracerThatIsMadeTwiceAtOnceIsOne(t *testing.T) {
 	assert.Same(t, p.Tracer("lib"), meanwhile)
 }
 
-// Transparency of Do, and of a rule, is that of one tracer and one rule: the others of the same
-// scope stay as they are.
+// Do and a transparent rule do not change the other rules of the scope.
 func TestTransparencyOfRulesByNameAndKind(t *testing.T) {
 	f := newFixture(t, on,
 		otelgate.Rule{Scope: "lib", Name: "transparent", Group: off, Transparent: true},
 		otelgate.Rule{Scope: "lib", Name: "plain", Group: off},
 		otelgate.Rule{Scope: "lib", Kind: trace.SpanKindServer, Group: off})
-	ctx, above := f.of(on).Start(t.Context(), "above")
+	ctx, above := f.tracerOf(on).Start(t.Context(), "above")
 	defer above.End()
 	server := trace.WithSpanKind(trace.SpanKindServer)
 	for _, tt := range []struct {
@@ -408,7 +406,7 @@ func TestNilOptionDoesNothing(t *testing.T) {
 	}
 }
 
-func TestConstructorQuotesLittleOfALongPattern(t *testing.T) {
+func TestConstructorQuotesTheBeginningOfALongPattern(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for _, r := range []otelgate.Rule{{Scope: long}, {Scope: "*" + long, Group: 1}, {Name: "*" + long, Group: 1}} {
 		_, err := otelgate.NewTracerProvider(noop.NewTracerProvider(), new(spangate.Gate), r)
@@ -432,11 +430,11 @@ func TestConstructorRefuses(t *testing.T) {
 	}{
 		{"no base", nil, gate, nil, otelgate.ErrNilProvider, "pass the SDK's provider"},
 		{"a typed nil", typedNil, gate, nil, otelgate.ErrNilProvider, "(*trace.TracerProvider)"},
-		{"a nil provider of ours", nilView, gate, nil, otelgate.ErrNilProvider, "(*otelgate.TracerProvider)"},
+		{"a nil gated provider", nilView, gate, nil, otelgate.ErrNilProvider, "(*otelgate.TracerProvider)"},
 		{"no gate", sdk, nil, nil, otelgate.ErrNilGate, "new(spangate.Gate)"},
 		{"a star in the middle", sdk, gate, []otelgate.Rule{{Scope: "ok*", Group: 1}, {Scope: "a*b", Group: 1}}, otelgate.ErrInvalidRule, `rule 1: scope "a*b" has a '*' at byte 1`},
 		{"two stars", sdk, gate, []otelgate.Rule{{Scope: "a**", Group: 1}}, otelgate.ErrInvalidRule, "rule 0"},
-		{"a kind of no meaning", sdk, gate, []otelgate.Rule{{Kind: trace.SpanKindConsumer + 1, Group: 1}}, otelgate.ErrInvalidRule, "kind 6"},
+		{"an unknown kind", sdk, gate, []otelgate.Rule{{Kind: trace.SpanKindConsumer + 1, Group: 1}}, otelgate.ErrInvalidRule, "kind 6"},
 		{"a negative kind", sdk, gate, []otelgate.Rule{{Kind: -1, Group: 1}}, otelgate.ErrInvalidRule, "kind -1"},
 		{"a star in the middle of a name", sdk, gate, []otelgate.Rule{{Name: "*x", Group: 1}}, otelgate.ErrInvalidRule, `rule 0: name "*x" has a '*' at byte 0`},
 		{"no client group for HTTP", sdk, gate, otelgate.HTTPRules(1, 0), otelgate.ErrInvalidRule, "rule 1"},
@@ -449,7 +447,7 @@ func TestConstructorRefuses(t *testing.T) {
 	}
 }
 
-func TestAnyBaseWillDo(t *testing.T) {
+func TestBaseNeedNotBeTheSDK(t *testing.T) {
 	p, err := otelgate.NewTracerProvider(noop.NewTracerProvider(), new(spangate.Gate))
 	require.NoError(t, err)
 	assert.False(t, started(p.Tracer("x")))
@@ -475,7 +473,7 @@ func TestRulesAreCopied(t *testing.T) {
 	assert.True(t, started(f.Tracer("lib")))
 }
 
-// closer is a base that reports how it is shut down and flushed.
+// closer is a base with Shutdown and ForceFlush.
 type closer struct {
 	noop.TracerProvider
 	shutdown, flushed error
@@ -488,12 +486,12 @@ func TestShutdownAndForceFlushReachTheBase(t *testing.T) {
 	f := newFixture(t, on)
 	batched := sdktrace.NewBatchSpanProcessor(f.exported, sdktrace.WithBatchTimeout(time.Hour))
 	f.sdk.RegisterSpanProcessor(batched)
-	assert.True(t, started(f.of(on)))
+	assert.True(t, started(f.tracerOf(on)))
 	require.Len(t, f.exported.GetSpans(), 1, "by the syncer")
 	require.NoError(t, f.Group(on).ForceFlush(t.Context()))
 	assert.Len(t, f.exported.GetSpans(), 2, "and by the batcher, when flushed")
 	require.NoError(t, f.Group(on).Shutdown(t.Context()))
-	assert.False(t, started(f.of(on)), "the SDK is shut down")
+	assert.False(t, started(f.tracerOf(on)), "the SDK is shut down")
 
 	shutdown, flushed := errors.New("shutdown"), errors.New("flush")
 	p, err := otelgate.NewTracerProvider(&closer{shutdown: shutdown, flushed: flushed}, f.gate)

@@ -16,15 +16,15 @@ import (
 	"github.com/spangate/spangate/otelgate"
 )
 
-// above is a context and what it is to a site that is off.
+// above is a context in which a site that is off is started.
 type above struct {
 	ctx  context.Context
 	bare bool                     // a span context without a span
-	own  *otelgate.TracerProvider // whose inert span it is, if it is one
+	own  *otelgate.TracerProvider // of the inert span in ctx, if that is inert
 }
 
-// contexts are the kinds of context that a site may be started in. outer is a provider whose
-// base is f's, gatedUnsampled one whose base samples nothing.
+// contexts are all kinds of context. outer is a provider over f's; the base of gatedUnsampled
+// samples nothing.
 func contexts(t *testing.T, f, other *fixture, outer, gatedUnsampled *otelgate.TracerProvider) map[string]above {
 	unsampled := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
 	none := t.Context()
@@ -34,8 +34,8 @@ func contexts(t *testing.T, f, other *fixture, outer, gatedUnsampled *otelgate.T
 		return ctx
 	}
 	distant := trace.ContextWithRemoteSpanContext(none, remote(t))
-	gated, theirs := under(none, f.of(on)), under(none, other.of(on))
-	inert := under(gated, f.of(off))
+	gated, theirs := under(none, f.tracerOf(on)), under(none, other.tracerOf(on))
+	inert := under(gated, f.tracerOf(off))
 	noID := trace.SpanContext{}
 	return map[string]above{
 		"none":                     {ctx: none},
@@ -45,8 +45,8 @@ func contexts(t *testing.T, f, other *fixture, outer, gatedUnsampled *otelgate.T
 		"gated, not sampled":       {ctx: under(none, gatedUnsampled.Group(on).Tracer("t"))},
 		"ungated":                  {ctx: under(none, f.Tracer("no rule"))},
 		"inert":                    {ctx: inert, own: f.TracerProvider},
-		"inert, remote":            {ctx: under(distant, f.of(off)), bare: true, own: f.TracerProvider},
-		"cut off":                  {ctx: under(gated, f.of(off), trace.WithNewRoot())},
+		"inert, remote":            {ctx: under(distant, f.tracerOf(off)), bare: true, own: f.TracerProvider},
+		"new root":                 {ctx: under(gated, f.tracerOf(off), trace.WithNewRoot())},
 		"remote":                   {ctx: distant, bare: true},
 		"bare":                     {ctx: trace.ContextWithSpanContext(none, remote(t).WithRemote(false)), bare: true},
 		"remote, of another type":  {ctx: trace.ContextWithSpan(none, labelsSpan{trace.SpanFromContext(distant)}), bare: true},
@@ -57,8 +57,8 @@ func contexts(t *testing.T, f, other *fixture, outer, gatedUnsampled *otelgate.T
 		"invalid, remote":          {ctx: trace.ContextWithRemoteSpanContext(none, noID)},
 		"a trace ID, no span ID":   {ctx: trace.ContextWithSpanContext(none, noID.WithTraceID(trace.TraceID{9}))},
 		"another provider's":       {ctx: theirs},
-		"another's inert":          {ctx: under(theirs, other.of(off)), own: other.TracerProvider},
-		"another's inert, remote":  {ctx: under(distant, other.of(off)), bare: true, own: other.TracerProvider},
+		"another's inert":          {ctx: under(theirs, other.tracerOf(off)), own: other.TracerProvider},
+		"another's inert, remote":  {ctx: under(distant, other.tracerOf(off)), bare: true, own: other.TracerProvider},
 		"stacked":                  {ctx: under(none, outer.Group(on).Tracer("t"))},
 		"stacked, inert":           {ctx: under(gated, outer.Group(off).Tracer("t")), own: outer},
 		"moved to another context": {ctx: trace.ContextWithSpan(distant, trace.SpanFromContext(gated))},
@@ -66,7 +66,7 @@ func contexts(t *testing.T, f, other *fixture, outer, gatedUnsampled *otelgate.T
 	}
 }
 
-// walk is a context that counts how often a value is looked for.
+// walk is a context that counts the calls of Value.
 type walk struct {
 	context.Context
 	n int
@@ -74,7 +74,7 @@ type walk struct {
 
 func (w *walk) Value(key any) any { w.n++; return w.Context.Value(key) }
 
-// derivations are the ways to derive a context that leave its span as it is.
+// derivations derive a context with the same span.
 func derivations(t *testing.T) map[string]func(context.Context) context.Context {
 	stopped := func(ctx context.Context, cancel context.CancelFunc) context.Context { t.Cleanup(cancel); return ctx }
 	return map[string]func(context.Context) context.Context{
@@ -87,10 +87,10 @@ func derivations(t *testing.T) map[string]func(context.Context) context.Context 
 	}
 }
 
-// The table of the package's doc, for every kind of context and of site. The span above is
-// left alone, and a span that is on beneath the site has the parent that it would have
-// without the site.
-func TestEveryKindOfSiteThatIsOffInEveryKindOfContext(t *testing.T) {
+// The table of the package's documentation, for every kind of context and of site. The span above
+// does not change, and a span that is on beneath the site has the parent that it has without
+// the site.
+func TestEveryKindOfOffSiteInEveryKindOfContext(t *testing.T) {
 	f, other := newFixture(t, on), newFixture(t, on)
 	outer := gatedOver(t, f.TracerProvider)
 	unsampled := gatedOver(t, sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())))

@@ -44,7 +44,7 @@ func (v *visit) fits(width int) {
 	v.t.Helper()
 	assert.Equal(v.t, width, value[int](v, "innerWidth"))
 	assert.LessOrEqual(v.t, value[int](v, "document.documentElement.scrollWidth"), width)
-	out := value[[]string](v, "[...document.body.querySelectorAll('*')].filter((e) => e.checkVisibility() && e.id !== 'said' && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 80))")
+	out := value[[]string](v, "[...document.body.querySelectorAll('*')].filter((e) => e.checkVisibility() && !e.matches('.unseen') && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 80))")
 	assert.Empty(v.t, out)
 }
 
@@ -119,7 +119,7 @@ func TestWithoutScriptsThePageSaysTheSame(t *testing.T) {
 	// What the script adds: the buttons, and the reader's own time of day.
 	const said = `(() => {
 		const page = document.body.cloneNode(true);
-		page.querySelectorAll('noscript, #at, button, form, time, #you, #said').forEach((e) => e.remove());
+		page.querySelectorAll('noscript, .at, button, form, time, #you, .unseen').forEach((e) => e.remove());
 		return page.textContent.replace(/\d:\d\d:\d\d/g, 'TIME').replace(/\s+/g, ' ').replace(/ ?· /g, ' · ');
 	})()`
 	v.reload()

@@ -106,7 +106,7 @@ func TestPolicyStopsWhatIsNotTheEndpoints(t *testing.T) {
 func TestAnswersSaySo(t *testing.T) {
 	v := prepare(t, anyone)
 	v.reload()
-	for _, path := range []string{"", "page/main.js", "page/page.css", "page/icon.svg", "page/nothing"} {
+	for _, path := range []string{"", "page/page.js", "page/page.css", "page/icon.svg", "page/nothing"} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, v.URL+path, nil)
 		require.NoError(t, err)
 		request.Header.Set("Accept", "text/html")

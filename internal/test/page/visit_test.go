@@ -109,7 +109,7 @@ func open(t *testing.T, endpoint []control.HandlerOption, options ...control.Opt
 func (v *visit) reload() {
 	v.t.Helper()
 	require.NoError(v.t, v.tab.Do(chromedp.Navigate(v.URL)))
-	v.sees(`document.getElementById('at').textContent !== '' && document.querySelector('#groups button') !== null`)
+	v.sees("document.documentElement.classList.contains('live')")
 }
 
 // sees waits until a JavaScript expression is true.
@@ -170,9 +170,10 @@ func (v *visit) click(label string) {
 	require.NoError(v.t, v.tab.Do(chromedp.Click(selector, chromedp.NodeVisible)))
 }
 
-// fill clicks into a field and types, after what is in it.
+// fill types into a field, after what is in it.
 func (v *visit) fill(id, text string) {
 	v.t.Helper()
+	value[bool](v, "((field) => field.setSelectionRange(field.value.length, field.value.length) ?? true)(document.getElementById("+quoted(id)+"))")
 	require.NoError(v.t, v.tab.Do(chromedp.SendKeys(chromedp.CSS("#"+id), text)))
 }
 

@@ -51,7 +51,11 @@ func (t *Tab) see(event any) {
 	case *network.EventResponseReceived:
 		t.statuses = append(t.statuses, e.Response.Status)
 	case *runtime.EventExceptionThrown:
-		t.complaints = append(t.complaints, "exception: "+e.ExceptionDetails.Text)
+		text := e.ExceptionDetails.Text
+		if e.ExceptionDetails.Exception != nil {
+			text += " " + e.ExceptionDetails.Exception.Description
+		}
+		t.complaints = append(t.complaints, "exception: "+text)
 	case *runtime.EventConsoleAPICalled:
 		t.complaints = append(t.complaints, fmt.Sprintf("console.%s", e.Type))
 	case *log.EventEntryAdded:

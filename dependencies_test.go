@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// OpenTelemetry and the rest of what go.mod requires is built by programs that import the
-// packages that need it, and no other.
-func TestProgramOfTheEngineAloneBuildsTwoModules(t *testing.T) {
+// The other requirements of go.mod are built only by programs that import the packages that need
+// them.
+func TestProgramThatImportsTheEngineBuildsTwoModules(t *testing.T) {
 	root, err := os.Getwd()
 	require.NoError(t, err)
 	sums, err := os.ReadFile("go.sum")

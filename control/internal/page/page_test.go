@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/spangate/spangate/control/wire"
+)
+
+// sources returns the page and the files that it loads, by name.
+func sources(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	require.NoError(t, fs.WalkDir(embedded, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := embedded.ReadFile(name)
+		all[path.Base(name)] = string(content)
+		return err
+	}))
+	return all
+}
+
+func TestPageIsSmall(t *testing.T) {
+	total := 0
+	for _, content := range sources(t) {
+		total += len(content)
+	}
+	assert.Less(t, total, 40_000)
+}
+
+func TestNoSourceMakesMarkupOfTextOrNamesAHost(t *testing.T) {
+	for name, content := range sources(t) {
+		for _, bad := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "setHTML", "createContextualFragment", "eval(", "new Function", "javascript:", "style=", "Storage", "document.cookie", "location.search", "location.hash"} {
+			assert.NotContains(t, content, bad, name)
+		}
+		for _, address := range regexp.MustCompile(`\w+://[^\s"'<]*`).FindAllString(content, -1) {
+			assert.Equal(t, "http://www.w3.org/2000/svg", address, name)
+		}
+		parsers := 0
+		if name == "page.js" {
+			parsers = 1 // of the endpoint's own page
+		}
+		assert.Equal(t, parsers, strings.Count(content, "DOMParser"), name)
+	}
+	assert.NotRegexp(t, `\son\w+=`, sources(t)["index.html"])
+}
+
+// All words of the page are in the template and in the views: no text in the script reads as more
+// than one word.
+func TestScriptHasNoWords(t *testing.T) {
+	code := regexp.MustCompile(`(?m)(^|\s)//.*$`).ReplaceAllString(sources(t)["page.js"], "")
+	texts := regexp.MustCompile("'[^'\n]*'|`[^`\n]*`").FindAllString(code, -1)
+	assert.NotEmpty(t, texts)
+	for _, text := range texts {
+		if text != "`Bearer ${secret}`" && text != "'#changes time'" {
+			assert.NotRegexp(t, `\w \w`, text)
+		}
+	}
+}
+
+// A relative address that the page loads is that of a file, with a type that a browser accepts.
+func TestFilesThatThePageLoadsExist(t *testing.T) {
+	types := map[string]string{"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
+	links := regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(sources(t)["index.html"], -1)
+	assert.Len(t, links, len(types))
+	for _, link := range links {
+		name, relative := strings.CutPrefix(link[1], "page/")
+		assert.Truef(t, relative, "%s does not work below a prefix", link[1])
+		content, contentType, err := File(name)
+		assert.NoError(t, err)
+		assert.Equal(t, sources(t)[name], string(content))
+		assert.Equal(t, types[name], contentType)
+	}
+	for _, name := range []string{"", ".", "other", "../index.html"} {
+		_, _, err := File(name)
+		assert.Error(t, err, name)
+	}
+}
+
+func TestEmptyStateIsAPage(t *testing.T) {
+	var b strings.Builder
+	require.NoError(t, New(wire.State{}).Write(&b, time.Time{}, false, nil))
+	for _, text := range []string{"0 of 0 groups on", "None is registered.", `What is on without leases: <code id="spec-now">nothing</code>`} {
+		assert.Contains(t, b.String(), text)
+	}
+}
+
+func TestReasons(t *testing.T) {
+	leases := []wire.Lease{{ID: "a", Owner: "ada"}, {ID: "b", Owner: "bob"}}
+	left := func(lease int) time.Duration { return []time.Duration{244200 * time.Millisecond, time.Hour}[lease] }
+	for _, c := range []struct {
+		state wire.State
+		group wire.Group
+		want  string
+	}{
+		{wire.State{}, wire.Group{}, ""},
+		{wire.State{}, wire.Group{On: true, Baseline: true}, "baseline"},
+		{wire.State{}, wire.Group{On: true, Baseline: true, Leases: []string{"a", "b"}}, "baseline · lease of ada, 4:05 · lease of bob, 1:00:00"},
+		{wire.State{}, wire.Group{On: true, Leases: []string{"a", "a", "a", "a", "a", "a"}}, "lease of ada, 4:05 · lease of ada, 4:05 · lease of ada, 4:05 · lease of ada, 4:05 · 2 more leases"},
+		{wire.State{}, wire.Group{Baseline: true, Quiet: []string{"b"}}, "baseline · quieted by lease of bob, 1:00:00"},
+		{wire.State{}, wire.Group{On: true, Baseline: true, Quiet: []string{"b"}, Leases: []string{"a"}}, "baseline · quieted by lease of bob, 1:00:00 · lease of ada, 4:05"},
+		{wire.State{}, wire.Group{Quiet: []string{"a", "a", "a", "a", "a"}}, "quieted by lease of ada, 4:05 · quieted by lease of ada, 4:05 · quieted by lease of ada, 4:05 · quieted by lease of ada, 4:05 · quieted by 1 more leases"},
+		{wire.State{}, wire.Group{On: true, Baseline: true, Quiet: []string{"b"}}, "baseline · quieted by lease of bob, 1:00:00 · set on the registry itself"},
+		{wire.State{Deny: "x"}, wire.Group{Withheld: true, Baseline: true}, "baseline · kept off by the deny list"},
+		{wire.State{Ceiling: "x"}, wire.Group{Withheld: true}, "kept off by the ceiling"},
+		{wire.State{Deny: "x", Ceiling: "x"}, wire.Group{Withheld: true}, "kept off by the deny list or the ceiling"},
+		{wire.State{}, wire.Group{On: true}, "set on the registry itself"},
+		{wire.State{}, wire.Group{Baseline: true}, "baseline · set on the registry itself"},
+	} {
+		c.state.Leases = leases
+		v := newView(c.state)
+		v.left = left
+		assert.Equal(t, c.want, strings.Join(v.Because(c.group), " · "))
+	}
+}
+
+func render(t *testing.T, s wire.State, now time.Time) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, New(s).Write(&b, now, true, func(int) time.Duration { return time.Minute }))
+	return b.String()
+}
+
+func TestWhatALeaseDoes(t *testing.T) {
+	for does, l := range map[string]wire.Lease{
+		"nothing": {}, "a": {Spec: "a"}, "quiet b": {Quiet: "b"}, "a · quiet b": {Spec: "a", Quiet: "b"},
+	} {
+		l.Owner = "ada"
+		html := render(t, wire.State{Leases: []wire.Lease{l}}, time.Time{})
+		assert.Contains(t, html, "<bdi>"+does+"</bdi>")
+		assert.Contains(t, html, `aria-label="Release `+does+` of ada"`)
+	}
+}
+
+func TestTagChangesWithWhatThePageShows(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	s := wire.State{Generation: "g"}
+	tag := func(after time.Duration) string { return New(s).Tag(now.Add(after)) }
+	idle := tag(0)
+	assert.Equal(t, idle, tag(time.Hour), "nothing counts down")
+	s.Roots = []string{"server"}
+	assert.NotEqual(t, idle, tag(0))
+	s.Roots, s.Leases = nil, []wire.Lease{{ID: "a"}}
+	leased := tag(0)
+	assert.Equal(t, leased, tag(refresh-1))
+	assert.NotEqual(t, leased, tag(refresh))
+	s.Generation = "h"
+	assert.NotEqual(t, leased, tag(0))
+	assert.Contains(t, render(t, s, now), `data-generation="h" data-tag="`+strings.ReplaceAll(tag(0), `"`, "&#34;")+`"`)
+}
+
+func TestDurationsAndDiffs(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0:00", time.Nanosecond: "0:01", time.Second: "0:01", 61 * time.Second: "1:01",
+		time.Hour - time.Nanosecond: "1:00:00", 26*time.Hour + 3*time.Second: "26:00:03", -time.Second: "0:00",
+	} {
+		assert.Equal(t, want, clock(d), d)
+	}
+	for words, c := range map[string]wire.Change{
+		"on: c · off: a":         {Old: []string{"a", "b"}, New: []string{"b", "c"}},
+		"on: b, c":               {New: []string{"b", "c"}},
+		"off: a":                 {Old: []string{"a"}},
+		"nothing went on or off": {Old: []string{"a"}, New: []string{"a"}},
+	} {
+		assert.Contains(t, render(t, wire.State{Changes: []wire.Change{c}}, time.Time{}), `<p class="hint">`+words+"</p>")
+	}
+}
