@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -260,7 +261,8 @@ func TestArgumentThatCannotBeSentIsAnError(t *testing.T) {
 		_, err = c.Renew(t.Context(), id, time.Minute)
 		assert.ErrorContains(t, err, "is no id of a lease")
 	}
-	_, err := c.State(nil) //nolint:staticcheck // that is what is tested
+	var none context.Context
+	_, err := c.State(none)
 	assert.ErrorContains(t, err, "nil context")
 	for _, c := range []*client.Client{nil, {}} {
 		assert.Empty(t, c.URL())
@@ -288,4 +290,11 @@ func everyRequest(ctx context.Context, c *client.Client) (errs []error) {
 	errs = append(errs, err)
 	_, err = c.Release(ctx, "x")
 	return append(errs, err)
+}
+
+func TestProgramThatImportsTheClientBuildsNothingElse(t *testing.T) {
+	packages, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".").Output()
+	require.NoError(t, err)
+	const module = "github.com/spangate/spangate/"
+	assert.ElementsMatch(t, []string{module + "control/client", module + "control/wire", module + "internal/spec"}, strings.Fields(string(packages)))
 }
