@@ -5,6 +5,7 @@ package bench
 import (
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -57,8 +58,7 @@ func BenchmarkGrowthRegistered(b *testing.B) {
 
 // BenchmarkGrowthSetSpec is the change of a registry's spec, which is done once for all sites. Two
 // specs take turns, since one that is set already could be recognised. With one group registered
-// the second turns nothing on, which the registry looks into and reports: that row is dearer than
-// the next.
+// the second turns nothing on, which the registry reports: that row may cost more than the next.
 func BenchmarkGrowthSetSpec(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprintf("%d registered", n), func(b *testing.B) {
@@ -97,8 +97,8 @@ func registered(b *testing.B, n int) (*registry.Registry, *spangate.Gate) {
 	return r, first
 }
 
-// BenchmarkGrowthLeased has a controller over the site's gate hold 0 to 10,000 leases of another
-// group. What changes and expiries cost with that many is for the benchmarks of package control.
+// BenchmarkGrowthLeased has a controller over the site's gate watch a file and hold 0 to 10,000
+// leases of another group. What changes and expiries cost with that many is for the benchmarks of package control.
 func BenchmarkGrowthLeased(b *testing.B) {
 	for _, n := range []int{0, 1, 100, 10000} {
 		c, g := leased(b, n) // once, not for each number of turns
@@ -118,7 +118,8 @@ func BenchmarkGrowthLeased(b *testing.B) {
 	}
 }
 
-// leased returns a controller over Gym that holds n leases of sandbox, and Gym's gate.
+// leased returns a controller over Gym that watches a file and holds n leases of sandbox, and Gym's
+// gate.
 func leased(b *testing.B, n int) (*control.Controller, *spangate.Gate) {
 	b.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -131,6 +132,9 @@ func leased(b *testing.B, n int) (*control.Controller, *spangate.Gate) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { c.Close() })
+	if _, err := c.WatchFile(filepath.Join(b.TempDir(), "spec")); err != nil {
+		b.Fatal(err)
+	}
 	for range n {
 		if _, err := c.Lease(control.LeaseRequest{Owner: "bench", Spec: "sandbox", TTL: time.Hour}); err != nil {
 			b.Fatal(err)
