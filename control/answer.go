@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -103,17 +104,18 @@ func (h *handler) answerState(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", typeJSON)
 	now := time.Now()
 	out := bufio.NewWriterSize(w, 16<<10)
-	leases, rest := s.view.intent.leases, s.json
-	for _, l := range leases {
-		_, _ = out.Write(rest[0])
-		_, _ = out.Write(append(append(append(out.AvailableBuffer(), '"'), l.left(now).String()...), '"'))
-		rest = rest[1:]
+	for i, part := range s.json {
+		_, _ = out.Write(part)
+		switch leases := s.view.intent.leases; i - len(leases) {
+		case 0:
+			_, _ = out.Write(marshal(shown(now)))
+		case 1:
+			_, _ = out.Write(marshal(h.authorize != nil))
+		case 2: // the end
+		default:
+			_, _ = fmt.Fprintf(out, "%q", leases[i].left(now))
+		}
 	}
-	_, _ = out.Write(rest[0])
-	_, _ = out.Write(marshal(shown(now)))
-	_, _ = out.Write(rest[1])
-	_, _ = out.Write(marshal(h.authorize != nil))
-	_, _ = out.Write(rest[2])
 	_ = out.Flush()
 }
 

@@ -41,7 +41,7 @@ func (c *Controller) SetBaseline(b Baseline) error { return c.setBaseline(author
 // setBaseline is SetBaseline or, if startup, Configure. It allows the names in listed to be
 // pending.
 func (c *Controller) setBaseline(by author, b Baseline, listed map[string]bool, startup bool) error {
-	b.Who = cmp.Or(by.who, b.Who, program)
+	b.Who = cmp.Or(by.who, b.Who, by.address, program)
 	if err := cmp.Or(checkNames(b.Who, b.Why), allowing(c.checkSpec(b.Spec, b.AllowPending), listed)); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (c *Controller) resetBaseline(by author, why string) error {
 	}
 	defer t.end()
 	t.intent.baseline = t.intent.startup
-	t.commit(KindBaseline, cmp.Or(by.who, program), cmp.Or(why, "back to the start-up baseline"))
+	t.commit(KindBaseline, cmp.Or(by.who, by.address, program), cmp.Or(why, "back to the start-up baseline"))
 	return nil
 }
 

@@ -138,13 +138,8 @@ type refusals struct {
 // logged in a second; the next record has the number of those that were not. The caller bounds
 // attrs. After Close nothing is logged.
 func (c *Controller) logRefusal(attrs ...slog.Attr) {
-	if c.usable() != nil {
+	if c.usable() != nil || c.closed.Err() != nil {
 		return
-	}
-	select {
-	case <-c.done:
-		return
-	default:
 	}
 	at, r := time.Now(), &c.refusals
 	r.mu.Lock()
@@ -169,8 +164,6 @@ func (c *Controller) warn(at time.Time, message string, attrs ...slog.Attr) {
 	c.log.put(func() { c.record(at, slog.LevelWarn, message, attrs...) })
 	c.log.begin()
 }
-
-func (c *Controller) logger() *slog.Logger { return cmp.Or(c.options.logger, slog.Default()) }
 
 // reportDropped logs that n records were dropped. It runs in the queue.
 func (c *Controller) reportDropped(n int) {

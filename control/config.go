@@ -57,19 +57,17 @@ func (c Config) Baseline() Baseline {
 // It is configuration, and lenient as that is. A value that [Controller.Configure] would refuse
 // is refused in the same words, and b is left as it was. With a nil b every value is refused.
 func Flag(b *Baseline) flag.Value {
-	if b == nil {
-		return specFlag{set: func(Baseline) error {
-			return errors.New("spangate/control: Flag of a nil Baseline; pass a pointer to one")
-		}}
-	}
 	return specFlag{
-		get: func() string { return b.Spec },
+		get: func() string { return cmp.Or(b, &Baseline{}).Spec },
 		set: func(set Baseline) error {
-			if err := checkText(set.Spec); err != nil {
-				return err
+			if b == nil {
+				return errors.New("spangate/control: Flag of a nil Baseline; pass a pointer to one")
 			}
-			*b = set
-			return nil
+			err := checkText(set.Spec)
+			if err == nil {
+				*b = set
+			}
+			return err
 		},
 	}
 }

@@ -3,6 +3,7 @@
 package control
 
 import (
+	"context"
 	"crypto/rand"
 	"strings"
 	"sync/atomic"
@@ -43,12 +44,9 @@ type Controller struct {
 	view     atomic.Pointer[view] // of the current generation; stored with the registry's lock held
 	log      queue
 	refusals refusals
-	done     chan struct{} // closed by Close
-
-	// The registry's lock guards the fields below.
-
-	byID  map[string]*lease // the leases of the view
-	timer *time.Timer       // calls expire at the end of the first lease
+	closed   context.Context // done once Close has made its change
+	stop     context.CancelCauseFunc
+	timer    *time.Timer // calls expire at the end of the first lease; the registry's lock guards it
 }
 
 // startDelay is how long after New the change log begins, unless a change is made with the
@@ -71,7 +69,8 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Controller{options: o, instance: strings.ToLower(rand.Text()[:8]), done: make(chan struct{}), byID: make(map[string]*lease)}
+	c := &Controller{options: o, instance: strings.ToLower(rand.Text()[:8])}
+	c.closed, c.stop = context.WithCancelCause(context.Background())
 	c.log.report, c.log.held = c.reportDropped, true
 	if err := c.metrics.register(c, o.meters); err != nil {
 		return nil, err
@@ -97,6 +96,7 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 // author is who makes a change.
 type author struct {
 	who     string   // empty if the change itself says
+	address string   // of the client, for a change that has no other author; may be empty
 	ifMatch []string // entity tags of the generations that the change may follow; nil for any
 }
 
@@ -171,7 +171,7 @@ func (c *Controller) Close() error {
 		t.drop(0, len(t.intent.leases))
 		t.commit(KindClose, program, "the controller was closed")
 		c.control.Release()
-		close(c.done)
+		c.stop(because(ErrClosed, "make another controller"))
 		t.end()
 		failed = c.metrics.unregister()
 	}

@@ -164,15 +164,12 @@ func (v variable) warnPython() string {
 	return "; nemo-lens refuses its exclusion, for Python set " + instead
 }
 
+var truths = map[string]bool{"1": true, "true": true, "yes": true, "on": true, "0": false, "false": false, "no": false, "off": false}
+
 // truth reads a truth value as people write it, and reports whether it is one.
 func truth(text string) (value, ok bool) {
-	switch strings.ToLower(spec.Trim(text)) {
-	case "1", "true", "yes", "on":
-		return true, true
-	case "0", "false", "no", "off":
-		return false, true
-	}
-	return false, false
+	value, ok = truths[strings.ToLower(spec.Trim(text))]
+	return value, ok
 }
 
 // prefixProblem returns why prefix can't begin the name of a variable, or "".

@@ -4,6 +4,7 @@ package control
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -57,14 +58,11 @@ func readText(path string) ([]byte, error) {
 	// While another process writes in place, one read may return the beginning of one
 	// version and the end of another. Two such reads are hardly ever equal.
 	text, err := io.ReadAll(io.NewSectionReader(f, 0, maxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	again, err := io.ReadAll(io.NewSectionReader(f, 0, maxFile+1))
-	if err == nil && !bytes.Equal(text, again) {
+	again, errAgain := io.ReadAll(io.NewSectionReader(f, 0, maxFile+1))
+	if err = cmp.Or(err, errAgain); err == nil && !bytes.Equal(text, again) {
 		err = errWriting
 	}
-	return again, err
+	return text, err
 }
 
 func regular(info fs.FileInfo, err error) error {

@@ -199,7 +199,7 @@ func (h *handler) admit(r *http.Request) (author, error) {
 	if err := checkNames(who, ""); err != nil {
 		return author{}, forbidden(wire.CodeForbidden, "the authoriser gives a name that the change log can't show: "+err.Error())
 	}
-	return author{who, r.Header["If-Match"]}, nil
+	return author{who, clientAddress(r), r.Header["If-Match"]}, nil
 }
 
 func forbidden(code, message string) error {
@@ -211,12 +211,10 @@ func putBaseline(c *Controller, r *http.Request, by author) (*lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := Baseline{Spec: in.Spec, AllowPending: in.AllowPending, Who: cmp.Or(in.Who, from(r)), Why: in.Why}
-	return nil, c.setBaseline(by, b, listed, false)
+	return nil, c.setBaseline(by, Baseline(in), listed, false)
 }
 
-func deleteBaseline(c *Controller, r *http.Request, by author) (*lease, error) {
-	by.who = cmp.Or(by.who, from(r))
+func deleteBaseline(c *Controller, _ *http.Request, by author) (*lease, error) {
 	return nil, c.resetBaseline(by, "")
 }
 
@@ -243,18 +241,16 @@ func patchLease(c *Controller, r *http.Request, by author) (*lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	by.who = cmp.Or(by.who, from(r))
 	return c.renew(by, path.Base(r.URL.Path), ttl)
 }
 
 func deleteLease(c *Controller, r *http.Request, by author) (*lease, error) {
-	by.who = cmp.Or(by.who, from(r))
 	return c.release(by, path.Base(r.URL.Path))
 }
 
-// from returns the address of the client, which stands for the author of a change that has no
-// name. It is empty if the change log can't show it, as may be if a middleware has set it.
-func from(r *http.Request) string {
+// clientAddress returns the address of the client, or "" if the change log can't show it, as may
+// be if a middleware has set it.
+func clientAddress(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr

@@ -65,7 +65,10 @@ func (c *Controller) Lease(req LeaseRequest) (Lease, error) {
 }
 
 func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
-	if err := cmp.Or(checkOwner(req.Owner), checkNames(req.Owner, req.Why), c.checkTTL(req.TTL), c.checkLease(req)); err != nil {
+	if !visible(req.Owner) {
+		return nil, &Error{Op: "owner", Input: req.Owner, Err: because(ErrOwner, "it is blank; say whose lease it is")}
+	}
+	if err := cmp.Or(checkNames(req.Owner, req.Why), c.checkTTL(req.TTL), c.checkLease(req)); err != nil {
 		return nil, err
 	}
 	t, err := c.begin(by)
@@ -163,7 +166,7 @@ func (c *Controller) renew(by author, id string, ttl time.Duration) (*lease, err
 	l := *t.drop(i, i+1)[0]
 	l.TTL, l.end = ttl, t.at.Add(ttl)
 	t.add(&l)
-	t.commit(KindRenewal, cmp.Or(by.who, l.Owner), "lease "+id+" for another "+ttl.String())
+	t.commit(KindRenewal, cmp.Or(by.who, by.address, l.Owner), "lease "+id+" for another "+ttl.String())
 	return &l, nil
 }
 
@@ -184,27 +187,24 @@ func (c *Controller) release(by author, id string) (*lease, error) {
 		return nil, err
 	}
 	l := t.drop(i, i+1)[0]
-	t.commit(KindRelease, cmp.Or(by.who, l.Owner), "lease "+id+" was released")
+	t.commit(KindRelease, cmp.Or(by.who, by.address, l.Owner), "lease "+id+" was released")
 	return l, nil
 }
 
 // find returns the position of a lease that has not ended. One whose time has passed has, even
 // if the timer has not fired yet.
 func (t *tx) find(id string) (int, error) {
-	l := t.c.byID[id]
-	if l == nil || !t.at.Before(l.end) {
+	i := slices.IndexFunc(t.intent.leases, func(l *lease) bool { return l.id == id && t.at.Before(l.end) })
+	if i < 0 {
 		return 0, &Error{Op: "lease", Input: id, Err: because(ErrNoLease, "it has ended, or never was")}
 	}
-	i, _ := slices.BinarySearchFunc(t.intent.leases, l, byEnd)
 	return i, nil
 }
 
-// add adds a lease. It and drop come after the last check, since a commit must follow.
 func (t *tx) add(l *lease) {
 	i, _ := slices.BinarySearchFunc(t.intent.leases, l, byEnd)
 	t.intent.leases = slices.Insert(t.intent.leases, i, l)
 	t.intent.count(l, 1)
-	t.c.byID[l.id] = l
 }
 
 // drop removes leases[i:j] and returns them.
@@ -213,7 +213,6 @@ func (t *tx) drop(i, j int) []*lease {
 	t.intent.leases = slices.Delete(t.intent.leases, i, j)
 	for _, l := range dropped {
 		t.intent.count(l, -1)
-		delete(t.c.byID, l.id)
 	}
 	return dropped
 }
@@ -269,9 +268,9 @@ func (c *Controller) expire() {
 		return
 	}
 	defer t.end()
-	n := slices.IndexFunc(t.intent.leases, func(l *lease) bool { return l.end.After(t.at) })
-	if n < 0 {
-		n = len(t.intent.leases)
+	n := 0
+	for n < len(t.intent.leases) && !t.intent.leases[n].end.After(t.at) {
+		n++
 	}
 	ended := t.drop(0, n)
 	if len(ended) == 0 {

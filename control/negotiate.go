@@ -3,6 +3,7 @@
 package control
 
 import (
+	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,7 +12,7 @@ import (
 
 // prefersHTML reports whether the header Accept prefers HTML to JSON.
 func prefersHTML(h http.Header) bool {
-	accept := strings.ToLower(strings.Join(h["Accept"], ","))
+	accept := strings.Join(h["Accept"], ",")
 	return quality(accept, "text/html") > quality(accept, typeJSON)
 }
 
@@ -22,15 +23,10 @@ func quality(accept, mediaType string) (weight float64) {
 	ranges := []string{"*/*", kind + "/*", mediaType}
 	best := -1
 	for entry := range strings.SplitSeq(accept, ",") {
-		params := strings.Split(entry, ";")
-		specific := slices.Index(ranges, strings.TrimSpace(params[0]))
-		if specific <= best {
-			continue
-		}
-		best, weight = specific, 1
-		for _, param := range params[1:] {
-			name, value, _ := strings.Cut(strings.TrimSpace(param), "=")
-			if q, err := strconv.ParseFloat(value, 64); name == "q" && err == nil {
+		name, params, _ := mime.ParseMediaType(entry)
+		if specific := slices.Index(ranges, name); specific > best {
+			best, weight = specific, 1
+			if q, err := strconv.ParseFloat(params["q"], 64); err == nil {
 				weight = q
 			}
 		}

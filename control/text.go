@@ -65,14 +65,6 @@ func checkNames(who, why string) error {
 	return nil
 }
 
-// checkOwner returns an error unless owner has a visible character.
-func checkOwner(owner string) error {
-	if !visible(owner) {
-		return &Error{Op: "owner", Input: owner, Err: because(ErrOwner, "it is blank; say whose lease it is")}
-	}
-	return nil
-}
-
 const notLine = "must be one line of UTF-8 without control characters"
 
 // line reports whether s is UTF-8 without control characters, line and paragraph separators,

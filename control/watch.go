@@ -36,11 +36,11 @@ func Interval(d time.Duration) WatchOption { return func(o *watchOptions) { o.in
 // or the zero value, Reload returns [ErrClosed] and Close does nothing.
 type FileWatch struct {
 	watchOptions
-	c       *Controller
-	path    string
-	stop    context.CancelFunc // closes stopped
-	stopped <-chan struct{}
-	turn    chan struct{} // holds an element while the file is read, so that one read is under way at most
+	c    *Controller
+	path string
+	ctx  context.Context // done once the watch or the controller is closed; its cause says which
+	stop context.CancelCauseFunc
+	turn chan struct{} // holds an element while the file is read, so that one read is under way at most
 
 	mu       sync.Mutex
 	last     *reading // nil before the first
@@ -72,7 +72,7 @@ type FileWatch struct {
 //
 // WatchFile returns after the first read, and within about five seconds if the file system
 // does not answer. A file that can't be used is no error. The error is an [*Error] if path is
-// empty or an option is bad, or for [ErrClosed] or [ErrClosed]; or the operating system's
+// empty or an option is bad, or for [ErrClosed]; or the operating system's
 // if it does not know the current directory.
 func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, error) {
 	fail := func(err error) (*FileWatch, error) { return nil, &Error{Op: "watch", Input: path, Err: err} }
@@ -95,10 +95,9 @@ func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, er
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	w := &FileWatch{watchOptions: o, c: c, path: path, stop: cancel, stopped: ctx.Done(), turn: make(chan struct{}, 1)}
+	w := &FileWatch{watchOptions: o, c: c, path: path, turn: make(chan struct{}, 1)}
+	w.ctx, w.stop = context.WithCancelCause(c.closed)
 	if err := w.closed(); err != nil {
-		cancel()
 		return nil, err
 	}
 	_ = w.Reload()
@@ -110,12 +109,11 @@ func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, er
 func (w *FileWatch) poll() {
 	tick := time.NewTicker(w.interval)
 	defer tick.Stop()
-	for w.closed() == nil {
+	for w.ctx.Err() == nil {
 		select {
 		case <-tick.C:
 			_ = w.Reload()
-		case <-w.stopped:
-		case <-w.c.done:
+		case <-w.ctx.Done():
 		}
 	}
 }
@@ -135,8 +133,8 @@ func (w *FileWatch) Reload() error {
 	if w == nil || w.c == nil {
 		return &Error{Op: "watch", Err: because(ErrClosed, "get a watch from WatchFile")}
 	}
-	late := time.NewTimer(w.patience)
-	defer late.Stop()
+	ctx, cancel := context.WithTimeout(w.ctx, w.patience)
+	defer cancel()
 	turn, result := w.turn, make(chan error, 1)
 	for {
 		select {
@@ -149,12 +147,8 @@ func (w *FileWatch) Reload() error {
 			}()
 		case err := <-result:
 			return err
-		case <-late.C:
-			return w.apply(reading{err: errLate})
-		case <-w.stopped:
-			return w.closed()
-		case <-w.c.done:
-			return w.closed()
+		case <-ctx.Done():
+			return w.apply(reading{err: errLate}) // which looks first whether the watch is closed
 		}
 	}
 }
@@ -196,21 +190,17 @@ func (w *FileWatch) Close() error {
 	if w != nil && w.c != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.stop()
+		w.stop(because(ErrClosed, "call WatchFile again"))
 	}
 	return nil
 }
 
 // closed returns an error if the watch or the controller is closed.
 func (w *FileWatch) closed() error {
-	select {
-	case <-w.stopped:
-		return w.refuse(because(ErrClosed, "call WatchFile again"))
-	case <-w.c.done:
-		return w.refuse(because(ErrClosed, "make another controller"))
-	default:
-		return nil
+	if err := context.Cause(w.ctx); err != nil {
+		return w.refuse(err)
 	}
+	return nil
 }
 
 func (w *FileWatch) refuse(err error) error { return &Error{Op: "watch", Input: w.path, Err: err} }
