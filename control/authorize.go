@@ -63,7 +63,7 @@ func (e *Unauthorized) Unwrap() error {
 //
 //	Authorization: Bearer TOKEN
 //
-// All others are refused with 401. White space around the token is removed, so that it can be
+// All others are refused with 401. White space around the token does not count, so that it can be
 // the content of a file. A blank token allows no request.
 func BearerToken(token string) Authorizer { return BearerTokens(map[string]string{"": token}) }
 

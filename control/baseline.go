@@ -10,8 +10,8 @@ import "cmp"
 type Baseline struct {
 	// Spec selects groups, as in default,sandbox: at most [spangate.MaxSpecLen] bytes.
 	Spec string
-	// AllowPending keeps names that are not registered until they are. Without it they are an
-	// error of [Controller.SetBaseline]; elsewhere they are always allowed.
+	// AllowPending keeps names that are not registered until they are. Only
+	// [Controller.SetBaseline] reads it; elsewhere they are always kept.
 	AllowPending bool
 	// Who set it: a line of text, at most [MaxOwnerLen] bytes. An empty one is "program".
 	Who string
@@ -22,10 +22,9 @@ type Baseline struct {
 // Configure makes b the baseline, and the one that [Controller.ResetBaseline] goes back to:
 // for what a program reads from its configuration, again and again if need be.
 //
-// It is lenient, since configuration is often shared by processes that know other names: a
-// name that is not registered is kept until it is, whatever b says of pending names. Text that
-// can't be a name is [ErrSpec]. The error is a [*spangate.ParseError] for a spec longer than
-// [spangate.MaxSpecLen], or an [*Error] for [ErrSpec], [ErrOwner], [ErrWhy] or [ErrClosed].
+// It is lenient: names may be pending whatever b says. The error is a [*spangate.ParseError] for
+// a spec longer than [spangate.MaxSpecLen], or an [*Error] for [ErrSpec], [ErrOwner], [ErrWhy] or
+// [ErrClosed].
 func (c *Controller) Configure(b Baseline) error {
 	b.AllowPending = true
 	return c.setBaseline(author{}, b, nil, true)

@@ -19,10 +19,9 @@ const defaultSpec = "default"
 //	  span_groups: default,sandbox
 //
 // It decodes with encoding/json, YAML, mapstructure (viper) and koanf, under these names. A
-// field that is absent, null or empty has its zero value: nothing is on unless enabled is
-// true, and span_groups is then default. A value of another type is the decoder's to refuse:
-// json, YAML, viper and koanf refuse a list for span_groups and a word that is no boolean for
-// enabled.
+// field that is absent, null or empty has its zero value. A value of another type is the
+// decoder's to refuse: json, YAML, viper and koanf refuse a list for span_groups and a word that
+// is no boolean for enabled.
 //
 // The zero value has everything off. A Config is a value and may be copied.
 type Config struct {
@@ -46,16 +45,10 @@ func (c Config) Baseline() Baseline {
 	return b
 }
 
-// Flag returns a flag that sets the spec of b, whose spec until then is the flag's default:
-//
-//	base, err := control.FromEnv()
-//	…
-//	flag.Var(control.Flag(&base), "spans", "span groups, as in default,sandbox")
-//	flag.Parse()
-//	c, err := control.New(registry.Default(), control.StartupBaseline(base))
-//
-// It is configuration, and lenient as that is. A value that [Controller.Configure] would refuse
-// is refused in the same words, and b is left as it was. With a nil b every value is refused.
+// Flag returns a flag that replaces b by a baseline of the spec that it is given; the spec of b
+// is its default. The package's example under Configuration has one. A value that
+// [Controller.Configure] would refuse is refused with the same error, and b is left as it was. With
+// a nil b every value is refused.
 func Flag(b *Baseline) flag.Value {
 	return specFlag{
 		get: func() string { return cmp.Or(b, &Baseline{}).Spec },

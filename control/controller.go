@@ -13,8 +13,7 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// Controller decides what is on in a [registry.Registry]: the baseline, without what leases
-// quiet, and what leases add, without what is denied, under the ceiling.
+// Controller decides what is on in a [registry.Registry].
 //
 // Make one with [New]; it must not be copied. The methods of a nil or zero Controller return
 // [ErrClosed], and its State is empty. Every method may be called from any goroutine, and by a
@@ -24,11 +23,12 @@ import (
 //
 // # The change log
 //
-// A goroutine of the controller logs every change and calls the callbacks of [OnChange], in the
-// order of the changes: no change waits for a log handler or a callback. It logs the registry's
-// records too. Up to 4096 records wait; more are dropped, a record in their place has their
-// number, and [Metrics] counts them. A panic of a callback is logged with its stack; a record
-// whose log handler panics counts as dropped.
+// Every change is a record of level INFO, a call of each [OnChange] function and a count of
+// [Metrics]: what was on, what is on, who changed it and why. A goroutine of the controller logs
+// and calls, in the order of the changes, and no change waits for it. It logs the registry's
+// records too, and requests that the endpoint refused, a few a second. Up to 4096 records wait;
+// more are dropped, a record in their place has their number, and [Metrics] counts them. A panic
+// of a callback is logged with its stack; a record whose log handler panics counts as dropped.
 //
 // # Changes of the registry itself
 //
@@ -49,13 +49,15 @@ type Controller struct {
 	timer    *time.Timer // calls expire at the end of the first lease; the registry's lock guards it
 }
 
-// startDelay is how long after New the change log begins, unless a change is made with the
-// controller before.
-const startDelay = 100 * time.Millisecond
+const (
+	// startDelay is how long after New the change log begins, unless a change is made with the
+	// controller before.
+	startDelay = 100 * time.Millisecond
+	// closeDelay is how long Close waits for the change log.
+	closeDelay = 100 * time.Millisecond
+)
 
-// New returns a controller that decides what is on in r from now on, beginning with the
-// baseline of [StartupBaseline] and no lease. A spec that was set on r before is replaced; a pin
-// holds.
+// New returns a controller of r. A spec that was set on r before is replaced; a pin holds.
 //
 // The error is an [*Error] for [registry.ErrNilRegistry], for [ErrControlled] if r has a
 // controller that has not been closed, or for an option with a value that it can't have; a
@@ -148,9 +150,6 @@ func (c *Controller) usable() error {
 	}
 	return nil
 }
-
-// closeDelay is how long Close waits for the change log.
-const closeDelay = 100 * time.Millisecond
 
 // Close ends every lease, so that the baseline is on, and every [FileWatch] of c, and frees
 // the registry, which keeps the baseline until something else is set and can have another

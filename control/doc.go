@@ -10,9 +10,8 @@
 // The baseline is the set that configuration or a person chose. A lease adds groups, quiets
 // groups of the baseline, or both, for one owner and a limited time: all for five minutes goes
 // off by itself, and sql that is quiet for ten comes back. A lease takes nothing from another
-// lease. Groups in deny stay off whatever baseline and leases say, and so does everything that
-// is not in the ceiling, if there is one. The set is computed when something changes and never
-// when a site asks: a site's cost stays that of [spangate.Gate.On].
+// lease. The set is computed when something changes and never when a site asks: a site's cost
+// stays that of [spangate.Gate.On].
 //
 // # Configuration
 //
@@ -29,16 +28,9 @@
 //	defer c.Close()
 //
 // Configuration is lenient: it is often shared by processes that know other names, so a name
-// that is not registered is kept until it is. A request at run time is strict: such a name is an
-// error with its position and a suggestion, unless the request allows pending names. Text that
-// can't be a name, such as one in quotes or two without a comma between, is [ErrSpec] everywhere.
-//
-// # Who changed what
-//
-// [Controller.State] is a snapshot of what is on, and why. Every change is a record of level
-// INFO, a call of each [OnChange] function and a count of [Metrics]: what was on, what is on, who
-// changed it and why. A goroutine of the controller logs and calls, in the order of the changes,
-// and no change waits for it: see [Controller].
+// that is not registered is pending: it is kept until it is registered. A request at run time is
+// strict: such a name is an error with its position and a suggestion, unless the request allows
+// pending names. Text that can't be a name is [ErrSpec] everywhere.
 //
 // # The endpoint
 //
@@ -65,16 +57,10 @@
 //	curl -H "$AUTH" -X DELETE localhost:8080/spans/leases/ID
 //	curl -H "$AUTH" localhost:8080/spans/leases -d quiet=sql -d ttl=10m -d owner=me
 //
-// The same as JSON; what GET gives can be sent back, only if nothing has changed since the answer
-// with that ETag:
+// What GET gives can be sent back, here only if nothing has changed since the answer with that
+// ETag:
 //
 //	curl localhost:8080/spans/ > before.json
 //	curl -H "$AUTH" -X PUT localhost:8080/spans/ -H 'Content-Type: application/json' \
 //		-H 'If-Match: "TAG"' -d @before.json
-//
-// A change without the token is answered with 401 and a header WWW-Authenticate, and 403 means
-// that no token helps: the endpoint has no authoriser, a browser sent the change for another
-// site, or the authoriser refuses it for another reason. Refused changes are logged, a few a
-// second. With [BearerTokens] each person or program has a token of its own, and the change
-// log says whose was used.
 package control

@@ -47,10 +47,10 @@ const maxPrefixLen = 128
 // as unset. The first that is not blank wins, whether or not the names in it are registered. To
 // have nothing on although spans are enabled, write -all.
 //
-// The baseline's Who is "environment", and its Why names the variable that decided. nemo-lens
-// refuses a spec with an exclusion (-sandbox), and a Python process with such a spec emits
-// nothing. So if a variable that Python reads too has one, Why and a record of level WARN to
-// [slog.Default] say what to write there instead.
+// The baseline's Who is "environment", and its Why names the variable that decided. A Python
+// process whose spec has an exclusion (-sandbox) emits nothing, since nemo-lens refuses it. So if
+// a variable that Python reads too has one, Why and a record of level WARN to [slog.Default] say
+// what to write there instead.
 //
 // The error is an [*Error] with the variable as its Input; it unwraps to [ErrSpec] if the spec
 // has text that can't be a name. The baseline then has everything off. The environment is read

@@ -19,7 +19,7 @@ import (
 type HandlerOption func(*handler)
 
 // Authorize sets the authoriser of requests that would change something. Without it, or with a
-// nil one, all such requests are refused.
+// nil one, all such requests are refused with 403.
 func Authorize(a Authorizer) HandlerOption { return func(h *handler) { h.authorize = a } }
 
 // CrossOrigin replaces the [http.CrossOriginProtection] that refuses changes that a browser
@@ -34,8 +34,8 @@ func CrossOrigin(p *http.CrossOriginProtection) HandlerOption {
 //
 //	mux.Handle("/spans/", http.StripPrefix("/spans", control.Handler(c, …)))
 //
-// Any client that can reach it can read it. Only requests that the [Authorizer] lets pass can
-// change anything. The answer to a GET is built once for each generation and shared by all
+// Any client that can reach it can read it. A change that a browser sends for another site is
+// refused with 403. The answer to a GET is built once for each generation and shared by all
 // clients. The handler of a nil controller answers every request with 503.
 func Handler(c *Controller, opts ...HandlerOption) http.Handler {
 	h := &handler{c: c, crossOrigin: http.NewCrossOriginProtection()}

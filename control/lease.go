@@ -126,16 +126,10 @@ func selects(now plan.Generation, text string, allowPending bool) bool {
 	}
 	excluded := make(map[string]bool)
 	for e := range spec.Entries(text) {
-		if e.Exclude {
-			excluded[spec.Lower(e.Name)] = true
-		}
+		excluded[spec.Lower(e.Name)] = excluded[spec.Lower(e.Name)] || e.Exclude
 	}
-	for e := range spec.Entries(text) {
-		name := spec.Lower(e.Name)
-		if e.Exclude || excluded[name] || excluded[spangate.NameAll] {
-			continue
-		}
-		if groups, _ := now.Resolve(name); len(groups) == 0 {
+	for name, not := range excluded {
+		if groups, _ := now.Resolve(name); !not && !excluded[spangate.NameAll] && len(groups) == 0 {
 			return true
 		}
 	}

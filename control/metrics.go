@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// metrics are the instruments of [Metrics]. The zero value has none and does nothing.
+// metrics are the instruments of [Metrics].
 type metrics struct {
 	changes      metric.Int64Counter
 	counted      sync.Map // *atomic.Int64 by ChangeKind: changes that have not been added to the counter
@@ -20,11 +20,8 @@ type metrics struct {
 }
 
 // register makes every collection of p read c, so that the instruments cost a change next to
-// nothing. p may be nil.
+// nothing.
 func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
-	if p == nil {
-		return nil
-	}
 	meter := p.Meter("github.com/spangate/spangate/control")
 	var err3 error
 	on, err1 := meter.Int64ObservableGauge("spangate.group.on",
@@ -61,10 +58,8 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 // count counts a change. It is called with the registry's lock held, under which the counter,
 // which is the meter provider's code, must not be called: flush calls it later.
 func (m *metrics) count(kind ChangeKind) {
-	if m.changes != nil {
-		n, _ := m.counted.LoadOrStore(kind, new(atomic.Int64))
-		n.(*atomic.Int64).Add(1)
-	}
+	n, _ := m.counted.LoadOrStore(kind, new(atomic.Int64))
+	n.(*atomic.Int64).Add(1)
 }
 
 // flush adds the changes that were counted to the counter. It runs when the instruments are
@@ -78,8 +73,5 @@ func (m *metrics) flush() {
 
 func (m *metrics) unregister() error {
 	m.flush()
-	if m.registration == nil {
-		return nil
-	}
 	return m.registration.Unregister()
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/internal/spec"
@@ -39,7 +40,7 @@ type options struct {
 const program = "program"
 
 func newOptions(opts []Option) (options, error) {
-	o := options{maxLeases: DefaultMaxLeases, maxTTL: DefaultMaxTTL}
+	o := options{maxLeases: DefaultMaxLeases, maxTTL: DefaultMaxTTL, meters: noop.NewMeterProvider()}
 	for _, opt := range opts {
 		if opt != nil {
 			opt(&o)
@@ -61,13 +62,12 @@ func newOptions(opts []Option) (options, error) {
 	return o, cmp.Or(checkNames(o.startup.Who, o.startup.Why), checkText(o.startup.Spec), checkText(o.deny), checkText(o.ceiling))
 }
 
-// StartupBaseline makes b the baseline to begin with, and the one that
-// [Controller.ResetBaseline] goes back to. It is configuration: names that are not registered are
-// kept until they are. Without it nothing is on to begin with.
+// StartupBaseline makes b the baseline to begin with, as [Controller.Configure] does later.
+// Without it nothing is on to begin with.
 func StartupBaseline(b Baseline) Option { return func(o *options) { o.startup = b } }
 
-// Deny keeps off what spec selects, whatever the baseline and leases select. Names that are not
-// registered yet are kept, and their groups stay off when they are registered.
+// Deny keeps off what spec selects, whatever the baseline and leases select. Its names may be
+// pending: their groups stay off when they are registered.
 func Deny(spec string) Option { return func(o *options) { o.deny = spec } }
 
 // Ceiling keeps off everything but what spec selects. A blank one is no ceiling.
@@ -89,9 +89,7 @@ func Logger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 // from the goroutine of the change log: fn may call the controller. A nil fn has no effect.
 //
 // The first call comes after [New] has returned: at the first change that is made with the
-// controller, or a tenth of a second after New. fn is not called for records of the change log
-// that are dropped. Calls that have begun or wait when [Controller.Close] is called are still
-// made.
+// controller, or a tenth of a second after New. A change whose record is dropped makes no call.
 func OnChange(fn func(Change)) Option {
 	return func(o *options) {
 		if fn != nil {
@@ -122,7 +120,9 @@ func Roots(of func(gate *spangate.Gate) spangate.Mask) Option {
 //	spangate.changes.dropped   counter   records of the change log that were dropped
 //
 // A nil p has no effect; one that holds a nil pointer is an error of [New].
-func Metrics(p metric.MeterProvider) Option { return func(o *options) { o.meters = p } }
+func Metrics(p metric.MeterProvider) Option {
+	return func(o *options) { o.meters = cmp.Or(p, o.meters) }
+}
 
 // nonBlank returns s, or "" if it is nothing but space.
 func nonBlank(s string) string {

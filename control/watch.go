@@ -16,10 +16,8 @@ import (
 )
 
 const (
-	// defaultInterval is the time between two reads of a watched file.
 	defaultInterval = time.Second
-	// defaultPatience is how long Reload waits for the file system.
-	defaultPatience = 5 * time.Second
+	defaultPatience = 5 * time.Second // how long Reload waits for the file system
 )
 
 // WatchOption is an option of [Controller.WatchFile]. A nil one has no effect.
@@ -56,7 +54,7 @@ type FileWatch struct {
 //
 // The file holds one spec of at most [spangate.MaxSpecLen] bytes, which may be spread over
 // lines that end in a comma. A byte order mark, space around a name and line ends of any kind
-// do no harm. Names that are not registered are kept until they are.
+// do no harm.
 //
 // A file that ends in a line end takes effect at once. Any other takes effect when two reads in
 // a row find the same, so that a file that is being written does not. To be safe, rename a
@@ -122,8 +120,7 @@ func (w *FileWatch) poll() {
 var errLate = errors.New("the file system does not answer")
 
 // Reload reads the file now, rather than at the next interval. It returns nil if the spec of
-// the file is in effect, or will be once a second read finds the same, because the file does
-// not end in a line end. (A second Reload is such a read.)
+// the file is in effect, or will be once a second read, which another Reload is, finds the same.
 //
 // Otherwise nothing has changed, and the error is an [*Error]. It unwraps to [ErrClosed] if the
 // watch or the controller is closed, to [ErrSpec] if the file has text that can't be a name, and
@@ -213,7 +210,7 @@ func (w *FileWatch) reason() string {
 	return spec.Head(strconv.QuoteToASCII(w.path))
 }
 
-// report logs the problem unless it was the last one.
+// report logs the problem unless it is the last that was logged.
 func (w *FileWatch) report(problem string) {
 	if problem != w.reported {
 		w.reported = problem
