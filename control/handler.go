@@ -55,37 +55,38 @@ type handler struct {
 	snapshots   snapshots
 }
 
-// method is a method of a path: a read or a change.
-type method struct {
-	name string
-	read func(*handler, http.ResponseWriter, *http.Request)
-	// change returns the lease to answer with, or nil to answer with the state.
-	change func(*Controller, *http.Request, author) (*lease, error)
+// methods has the methods of each path, as in the header Allow. HEAD is GET: the server leaves the
+// body out.
+var methods = map[string]string{
+	"/": "GET, HEAD, PUT, DELETE", "/leases": "POST", "/leases/{id}": "PATCH, DELETE", "/page/{file}": "GET, HEAD",
 }
 
-// methods has the methods of each path, in the order of the header Allow. HEAD is GET: the
-// server leaves the body out.
-var methods = map[string][]method{
-	"/": {
-		{name: http.MethodGet, read: (*handler).show}, {name: http.MethodHead, read: (*handler).show},
-		{name: http.MethodPut, change: putBaseline}, {name: http.MethodDelete, change: deleteBaseline},
+// change makes the change that a request asks for. It returns the lease to answer with, or nil to
+// answer with the state.
+type change func(*Controller, *http.Request, author) (*lease, error)
+
+// changes has the methods that are no reads.
+var changes = map[string]change{
+	"PUT /":              putBaseline,
+	"DELETE /":           func(c *Controller, _ *http.Request, by author) (*lease, error) { return nil, c.resetBaseline(by, "") },
+	"POST /leases":       postLease,
+	"PATCH /leases/{id}": patchLease,
+	"DELETE /leases/{id}": func(c *Controller, r *http.Request, by author) (*lease, error) {
+		return c.release(by, path.Base(r.URL.Path))
 	},
-	"/leases":      {{name: http.MethodPost, change: postLease}},
-	"/leases/{id}": {{name: http.MethodPatch, change: patchLease}, {name: http.MethodDelete, change: deleteLease}},
-	"/page/{file}": {{name: http.MethodGet, read: (*handler).file}, {name: http.MethodHead, read: (*handler).file}},
 }
 
-// methodsOf returns the methods of the path of a URL, or nil if there is no such path.
-func methodsOf(urlPath string) []method {
+// pathOf returns the key of methods for the path of a URL, which it may not have.
+func pathOf(urlPath string) string {
 	switch dir, name := path.Split(urlPath); {
 	case urlPath == "":
-		return methods["/"]
+		return "/"
 	case dir == "/leases/" && name != "":
-		return methods["/leases/{id}"]
+		return "/leases/{id}"
 	case dir == "/page/" && name != "":
-		return methods["/page/{file}"]
+		return "/page/{file}"
 	}
-	return methods[urlPath]
+	return urlPath
 }
 
 // ServeHTTP does not route by a [http.ServeMux], which redirects a path that is not clean with
@@ -104,22 +105,21 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusTemporaryRedirect)
 		return
 	}
-	allowed := methodsOf(r.URL.Path)
-	i := slices.IndexFunc(allowed, func(m method) bool { return m.name == r.Method })
+	route := pathOf(r.URL.Path)
+	allow, known := methods[route]
+	makes := changes[r.Method+" "+route]
 	switch {
-	case allowed == nil:
+	case !known:
 		notFound(w)
-	case i < 0:
-		var allow []string
-		for _, m := range allowed {
-			allow = append(allow, m.name)
-		}
-		w.Header().Set("Allow", strings.Join(allow, ", "))
-		answer(w, http.StatusMethodNotAllowed, wire.Error{Code: wire.CodeMethod, Message: "this path takes " + strings.Join(allow, ", ")})
-	case allowed[i].read != nil:
-		allowed[i].read(h, w, r)
+	case !slices.Contains(strings.Split(allow, ", "), r.Method):
+		w.Header().Set("Allow", allow)
+		answer(w, http.StatusMethodNotAllowed, wire.Error{Code: wire.CodeMethod, Message: "this path takes " + allow})
+	case makes != nil:
+		h.serveChange(w, r, makes)
+	case route == "/":
+		h.show(w, r)
 	default:
-		h.serveChange(w, r, allowed[i])
+		h.file(w, r)
 	}
 }
 
@@ -157,18 +157,18 @@ func (h *handler) file(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveChange makes the change if the request may, and answers with what it changed.
-func (h *handler) serveChange(w http.ResponseWriter, r *http.Request, m method) {
+func (h *handler) serveChange(w http.ResponseWriter, r *http.Request, makes change) {
 	var l *lease
 	by, err := h.admit(r)
 	if err == nil {
-		l, err = m.change(h.c, r, by)
+		l, err = makes(h.c, r, by)
 	}
 	switch {
 	case err != nil:
 		h.fail(w, r, by, err)
 	case l == nil:
 		h.answerState(w)
-	case m.name == http.MethodPost:
+	case r.Method == http.MethodPost:
 		w.Header().Set("Location", "leases/"+l.id)
 		h.answerLease(w, http.StatusCreated, l)
 	default:
@@ -214,10 +214,6 @@ func putBaseline(c *Controller, r *http.Request, by author) (*lease, error) {
 	return nil, c.setBaseline(by, Baseline(in), listed, false)
 }
 
-func deleteBaseline(c *Controller, _ *http.Request, by author) (*lease, error) {
-	return nil, c.resetBaseline(by, "")
-}
-
 func postLease(c *Controller, r *http.Request, by author) (*lease, error) {
 	in, _, err := decode[wire.LeaseRequest](r, toLeases)
 	if err != nil {
@@ -242,10 +238,6 @@ func patchLease(c *Controller, r *http.Request, by author) (*lease, error) {
 		return nil, err
 	}
 	return c.renew(by, path.Base(r.URL.Path), ttl)
-}
-
-func deleteLease(c *Controller, r *http.Request, by author) (*lease, error) {
-	return c.release(by, path.Base(r.URL.Path))
 }
 
 // clientAddress returns the address of the client, or "" if the change log can't show it, as may

@@ -148,16 +148,12 @@ func (c *Controller) renew(by author, id string, ttl time.Duration) (*lease, err
 	if err := c.checkTTL(ttl); err != nil {
 		return nil, err
 	}
-	t, err := c.begin(by)
+	t, old, err := c.take(by, id)
 	if err != nil {
 		return nil, err
 	}
 	defer t.end()
-	i, err := t.find(id)
-	if err != nil {
-		return nil, err
-	}
-	l := *t.drop(i, i+1)[0]
+	l := *old
 	l.TTL, l.end = ttl, t.at.Add(ttl)
 	t.add(&l)
 	t.commit(KindRenewal, cmp.Or(by.who, by.address, l.Owner), "lease "+id+" for another "+ttl.String())
@@ -171,28 +167,28 @@ func (c *Controller) Release(id string) error {
 }
 
 func (c *Controller) release(by author, id string) (*lease, error) {
-	t, err := c.begin(by)
+	t, l, err := c.take(by, id)
 	if err != nil {
 		return nil, err
 	}
 	defer t.end()
-	i, err := t.find(id)
-	if err != nil {
-		return nil, err
-	}
-	l := t.drop(i, i+1)[0]
 	t.commit(KindRelease, cmp.Or(by.who, by.address, l.Owner), "lease "+id+" was released")
 	return l, nil
 }
 
-// find returns the position of a lease that has not ended. One whose time has passed has, even
-// if the timer has not fired yet.
-func (t *tx) find(id string) (int, error) {
+// take begins a change without the lease. One whose time has passed has ended, even if the timer
+// has not fired yet.
+func (c *Controller) take(by author, id string) (*tx, *lease, error) {
+	t, err := c.begin(by)
+	if err != nil {
+		return nil, nil, err
+	}
 	i := slices.IndexFunc(t.intent.leases, func(l *lease) bool { return l.id == id && t.at.Before(l.end) })
 	if i < 0 {
-		return 0, &Error{Op: "lease", Input: id, Err: because(ErrNoLease, "it has ended, or never was")}
+		t.end()
+		return nil, nil, &Error{Op: "lease", Input: id, Err: because(ErrNoLease, "it has ended, or never was")}
 	}
-	return i, nil
+	return t, t.drop(i, i+1)[0], nil
 }
 
 func (t *tx) add(l *lease) {

@@ -103,15 +103,9 @@ func (c *Controller) roots(v *view) []string {
 		return roots
 	}
 	for _, m := range v.Members() {
-		mask := c.options.roots(m.Gate) & m.Catalog.All()
-		for _, name := range m.Catalog.Names(mask) {
-			if !contains(v.enabled, name) {
-				roots = append(roots, name)
-			}
-		}
+		roots = append(roots, m.Catalog.Names(c.options.roots(m.Gate)&m.Catalog.All())...)
 	}
-	slices.Sort(roots)
-	return slices.Compact(roots)
+	return sorted(slices.DeleteFunc(roots, v.on))
 }
 
 // show returns the state of v with these roots at this time.
@@ -190,8 +184,7 @@ func (r *resolver) pending() []string {
 	for _, s := range r.bySpec {
 		pending = append(pending, s.pending...)
 	}
-	slices.Sort(pending)
-	return slices.Compact(pending)
+	return sorted(pending)
 }
 
 // withheld reports whether the limits keep the group off.
@@ -226,13 +219,11 @@ func (r *resolver) presets() []Preset {
 
 func (r *resolver) lease(l *lease, now time.Time) LeaseInfo {
 	adds, quiets := r.of(l.Spec), r.of(l.Quiet)
-	pending := append(append([]string{}, adds.pending...), quiets.pending...)
-	slices.Sort(pending)
 	return LeaseInfo{
 		LeaseRequest: l.LeaseRequest, ID: l.id,
 		Groups: slices.Clone(adds.groups), Quieted: slices.Clone(quiets.groups),
 		StillOn: filter(quiets.groups, r.on), Withheld: filter(adds.groups, r.withheld),
-		Pending: slices.Compact(pending),
+		Pending: sorted(append(append([]string{}, adds.pending...), quiets.pending...)),
 		Start:   shown(l.start), End: shown(l.end), Left: l.left(now),
 	}
 }
@@ -246,6 +237,12 @@ func (v *view) on(group string) bool { return contains(v.enabled, group) }
 
 // shown returns a time as State has it: in UTC, in milliseconds.
 func shown(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// sorted sorts names, and returns them without repetitions.
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}
 
 // contains reports whether name is one of names, which are sorted.
 func contains(names []string, name string) bool {
