@@ -97,7 +97,6 @@ func split(state wire.State) [][]byte {
 	return bytes.Split(append(text, '\n'), []byte(`"`+mark+`"`))
 }
 
-// answerState writes the state as JSON.
 func (h *handler) answerState(w http.ResponseWriter) {
 	s := h.snapshots.get(h.c)
 	w.Header().Set("ETag", s.tag)

@@ -133,14 +133,12 @@ func (t *tx) commit(kind ChangeKind, who, why string) {
 	t.c.publish(t.c.control.Commit(t.intent.plan(), plan.Cause{Kind: string(kind), Who: who, Why: why}), t.intent)
 }
 
-// end ends the change.
 func (t *tx) end() {
 	t.c.arm()
 	t.c.control.End()
 }
 
-// observe is called for each generation that the registry makes by its own methods, with the
-// registry's lock held.
+// observe gets each generation that the registry makes by its own methods, with its lock held.
 func (c *Controller) observe(g plan.Generation) { c.publish(g, c.view.Load().intent) }
 
 // usable returns an error for a nil or zero controller.

@@ -39,15 +39,10 @@ func CrossOrigin(p *http.CrossOriginProtection) HandlerOption {
 // clients. The handler of a nil controller answers every request with 503.
 func Handler(c *Controller, opts ...HandlerOption) http.Handler {
 	h := &handler{c: c, crossOrigin: http.NewCrossOriginProtection()}
-	for _, opt := range opts {
-		if opt != nil {
-			opt(h)
-		}
-	}
+	apply(h, opts)
 	return h
 }
 
-// handler is what [Handler] returns.
 type handler struct {
 	c           *Controller
 	authorize   Authorizer
@@ -61,12 +56,12 @@ var methods = map[string]string{
 	"/": "GET, HEAD, PUT, DELETE", "/leases": "POST", "/leases/{id}": "PATCH, DELETE", "/page/{file}": "GET, HEAD",
 }
 
-// change makes the change that a request asks for. It returns the lease to answer with, or nil to
-// answer with the state.
-type change func(*Controller, *http.Request, author) (*lease, error)
+// changeFunc makes the change of a request. It returns the lease to answer with, or nil to answer
+// with the state.
+type changeFunc func(*Controller, *http.Request, author) (*lease, error)
 
 // changes has the methods that are no reads.
-var changes = map[string]change{
+var changes = map[string]changeFunc{
 	"PUT /":              putBaseline,
 	"DELETE /":           func(c *Controller, _ *http.Request, by author) (*lease, error) { return nil, c.resetBaseline(by, "") },
 	"POST /leases":       postLease,
@@ -76,7 +71,7 @@ var changes = map[string]change{
 	},
 }
 
-// pathOf returns the key of methods for the path of a URL, which it may not have.
+// pathOf returns the path of a URL as methods has it, if it does.
 func pathOf(urlPath string) string {
 	switch dir, name := path.Split(urlPath); {
 	case urlPath == "":
@@ -107,15 +102,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	route := pathOf(r.URL.Path)
 	allow, known := methods[route]
-	makes := changes[r.Method+" "+route]
+	change := changes[r.Method+" "+route]
 	switch {
 	case !known:
 		notFound(w)
 	case !slices.Contains(strings.Split(allow, ", "), r.Method):
 		w.Header().Set("Allow", allow)
 		answer(w, http.StatusMethodNotAllowed, wire.Error{Code: wire.CodeMethod, Message: "this path takes " + allow})
-	case makes != nil:
-		h.serveChange(w, r, makes)
+	case change != nil:
+		h.serveChange(w, r, change)
 	case route == "/":
 		h.show(w, r)
 	default:
@@ -157,11 +152,11 @@ func (h *handler) file(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveChange makes the change if the request may, and answers with what it changed.
-func (h *handler) serveChange(w http.ResponseWriter, r *http.Request, makes change) {
+func (h *handler) serveChange(w http.ResponseWriter, r *http.Request, change changeFunc) {
 	var l *lease
 	by, err := h.admit(r)
 	if err == nil {
-		l, err = makes(h.c, r, by)
+		l, err = change(h.c, r, by)
 	}
 	switch {
 	case err != nil:

@@ -12,8 +12,8 @@ import (
 	"github.com/spangate/spangate/internal/plan"
 )
 
-// intent is the baseline, leases and limits of a controller. That of a view is immutable; a [tx] changes a
-// copy.
+// intent is the baseline, leases and limits of a controller. That of a view is immutable; a [tx]
+// changes a copy.
 type intent struct {
 	baseline, startup Baseline
 	deny, ceiling     string
@@ -48,10 +48,7 @@ func (in *intent) count(l *lease, n int) {
 type counts map[string]int
 
 func (c counts) add(spec string, n int) {
-	if spec == "" {
-		return
-	}
-	if c[spec] += n; c[spec] == 0 {
+	if c[spec] += n; c[spec] == 0 || spec == "" {
 		delete(c, spec)
 	}
 }

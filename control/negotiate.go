@@ -50,5 +50,4 @@ func matches(header []string, tag string) bool {
 	return false
 }
 
-// quote returns the entity tag of a generation.
 func quote(generation string) string { return `"` + generation + `"` }

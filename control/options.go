@@ -39,13 +39,18 @@ type options struct {
 // program is the who of a change for which no other is named.
 const program = "program"
 
-func newOptions(opts []Option) (options, error) {
-	o := options{maxLeases: DefaultMaxLeases, maxTTL: DefaultMaxTTL, meters: noop.NewMeterProvider()}
+// apply applies the options that are not nil.
+func apply[T any, O ~func(*T)](to *T, opts []O) {
 	for _, opt := range opts {
 		if opt != nil {
-			opt(&o)
+			opt(to)
 		}
 	}
+}
+
+func newOptions(opts []Option) (options, error) {
+	o := options{maxLeases: DefaultMaxLeases, maxTTL: DefaultMaxTTL, meters: noop.NewMeterProvider()}
+	apply(&o, opts)
 	fail := func(format string, args ...any) (options, error) {
 		return options{}, &Error{Op: "new", Err: fmt.Errorf("bad option: "+format, args...)}
 	}

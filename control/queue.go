@@ -73,16 +73,15 @@ func (q *queue) start() {
 }
 
 func (q *queue) run() {
-	ended := false
+	fn := q.next()
 	defer func() {
-		if !ended { // a function called runtime.Goexit, as the FailNow of a test does
+		if fn != nil { // it called runtime.Goexit, as the FailNow of a test does
 			go q.run()
 		}
 	}()
-	for fn := q.next(); fn != nil; fn = q.next() {
+	for ; fn != nil; fn = q.next() {
 		fn()
 	}
-	ended = true
 }
 
 // next takes the first function from the queue. It returns nil if there is none: the goroutine

@@ -87,10 +87,8 @@ type view struct {
 // It costs time in proportion to the groups, the leases, and what the leases select.
 func (c *Controller) State() State {
 	if c.usable() != nil {
-		return State{
-			Enabled: []string{}, Roots: []string{}, Pending: []string{},
-			Groups: []Group{}, Presets: []Preset{}, Leases: []LeaseInfo{}, Changes: []Change{},
-		}
+		none := []string{}
+		return State{Enabled: none, Roots: none, Pending: none, Groups: []Group{}, Presets: []Preset{}, Leases: []LeaseInfo{}, Changes: []Change{}}
 	}
 	v := c.view.Load()
 	return c.show(v, c.roots(v), time.Now())
@@ -232,7 +230,6 @@ func (r *resolver) lease(l *lease, now time.Time) LeaseInfo {
 // processes too.
 func (v *view) tag() string { return v.changes[0].Generation }
 
-// on reports whether the group is on.
 func (v *view) on(group string) bool { return contains(v.enabled, group) }
 
 // shown returns a time as State has it: in UTC, in milliseconds.

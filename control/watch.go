@@ -70,8 +70,8 @@ type FileWatch struct {
 //
 // WatchFile returns after the first read, and within about five seconds if the file system
 // does not answer. A file that can't be used is no error. The error is an [*Error] if path is
-// empty or an option is bad, or for [ErrClosed]; or the operating system's
-// if it does not know the current directory.
+// empty or an option is bad, or for [ErrClosed]; or the operating system's if it does not know the
+// current directory.
 func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, error) {
 	fail := func(err error) (*FileWatch, error) { return nil, &Error{Op: "watch", Input: path, Err: err} }
 	if c.usable() != nil {
@@ -81,11 +81,7 @@ func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, er
 		return fail(errors.New("the path is empty; name the file to watch"))
 	}
 	o := watchOptions{interval: defaultInterval, patience: defaultPatience}
-	for _, opt := range opts {
-		if opt != nil {
-			opt(&o)
-		}
-	}
+	apply(&o, opts)
 	if o.interval <= 0 {
 		return fail(errors.New("Interval(" + o.interval.String() + "); more than 0"))
 	}
