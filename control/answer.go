@@ -8,10 +8,10 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -112,7 +112,7 @@ func (h *handler) answerState(w http.ResponseWriter) {
 			_, _ = out.Write(marshal(h.authorize != nil))
 		case 2: // the end
 		default:
-			_, _ = fmt.Fprintf(out, "%q", leases[i].left(now))
+			_, _ = out.Write(strconv.AppendQuote(out.AvailableBuffer(), leases[i].left(now).String()))
 		}
 	}
 	_ = out.Flush()

@@ -345,18 +345,14 @@ func duration(ttl string) (time.Duration, error) {
 // unknown refuses a field that the route does not take, and says where it belongs or
 // which one may have been meant.
 func (to *route) unknown(field string) error {
-	var elsewhere, homes []string
+	hint, homes, candidates := "", []string(nil), slices.Clone(to.fields) // the nearest is the first of several
 	for _, r := range routes {
-		if r != to {
-			elsewhere = append(elsewhere, r.fields...)
-			if slices.Contains(r.fields, field) {
-				homes = append(homes, r.name)
-			}
+		candidates = append(candidates, r.fields...)
+		if slices.Contains(r.fields, field) {
+			homes = append(homes, r.name)
 		}
 	}
-	hint := ""
-	nearest := spec.Nearest(field, slices.Concat(to.fields, elsewhere))
-	switch {
+	switch nearest := spec.Nearest(field, candidates); {
 	case strings.HasPrefix(strings.TrimSpace(field), "{"):
 		hint = "; the body looks like JSON: send the header Content-Type: " + typeJSON
 	case homes != nil:
