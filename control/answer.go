@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -112,7 +111,7 @@ func (h *handler) answerState(w http.ResponseWriter) {
 			_, _ = out.Write(marshal(h.authorize != nil))
 		case 2: // the end
 		default:
-			_, _ = out.Write(strconv.AppendQuote(out.AvailableBuffer(), leases[i].left(now).String()))
+			_, _ = out.Write(append(append(append(out.AvailableBuffer(), '"'), leases[i].left(now).String()...), '"'))
 		}
 	}
 	_ = out.Flush()
