@@ -128,10 +128,9 @@ const maxRefusals = 5
 
 // refusals limits the records about refused requests. The zero value is ready to use.
 type refusals struct {
-	mu         sync.Mutex
-	since      time.Time // the beginning of the current second
-	logged     int       // in that second
-	suppressed int       // not logged since the last one that was
+	mu    sync.Mutex
+	since time.Time // the beginning of the current second
+	n     int       // how many there were in that second
 }
 
 // logRefusal queues a record of a request that the endpoint refused. At most maxRefusals are
@@ -145,16 +144,13 @@ func (c *Controller) logRefusal(attrs ...slog.Attr) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if at.Sub(r.since) >= time.Second {
-		r.since, r.logged = at, 0
+		if r.n > maxRefusals {
+			attrs = append(slices.Clone(attrs), slog.Int("suppressed", r.n-maxRefusals))
+		}
+		r.since, r.n = at, 0
 	}
-	if r.logged == maxRefusals {
-		r.suppressed++
+	if r.n++; r.n > maxRefusals {
 		return
-	}
-	r.logged++
-	if r.suppressed > 0 {
-		attrs = append(slices.Clone(attrs), slog.Int("suppressed", r.suppressed))
-		r.suppressed = 0
 	}
 	c.warn(at, "spangate: a request to change what is on was refused", attrs...)
 }

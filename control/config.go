@@ -46,9 +46,8 @@ func (c Config) Baseline() Baseline {
 }
 
 // Flag returns a flag that replaces b by a baseline of the spec that it is given; the spec of b
-// is its default. The package's example under Configuration has one. A value that
-// [Controller.Configure] would refuse is refused with the same error, and b is left as it was. With
-// a nil b every value is refused.
+// is its default. The package doc shows its use. A value that [Controller.Configure] would refuse is
+// refused with the same error, and b is left as it was. With a nil b every value is refused.
 func Flag(b *Baseline) flag.Value {
 	return specFlag{
 		get: func() string { return cmp.Or(b, &Baseline{}).Spec },
