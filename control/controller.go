@@ -44,7 +44,7 @@ type Controller struct {
 	view     atomic.Pointer[view] // of the current generation; stored with the registry's lock held
 	log      queue
 	refusals refusals
-	closed   context.Context // done once Close has made its change
+	closed   context.Context // done once Close has made its change; its cause is the error of later ones
 	stop     context.CancelCauseFunc
 	timer    *time.Timer // calls expire at the end of the first lease; the registry's lock guards it
 }
@@ -117,7 +117,7 @@ func (c *Controller) begin(by author) (*tx, error) {
 	}
 	c.log.begin()
 	if _, ok := c.control.Begin(); !ok {
-		return nil, &Error{Op: "change", Err: because(ErrClosed, "make another controller")}
+		return nil, &Error{Op: "change", Err: context.Cause(c.closed)}
 	}
 	v := c.view.Load()
 	t := &tx{c, time.Now(), v.intent.clone()}
