@@ -18,7 +18,7 @@ const MaxGroups = 64
 // for, so a Mask prints as a number; see [Catalog.Format] for names.
 type Mask uint64
 
-// HasAny reports whether some group of g is in m. It is false for the empty g.
+// HasAny reports whether at least one group of g is in m. It is false for the empty g.
 func (m Mask) HasAny(g Mask) bool { return m&g != 0 }
 
 // HasAll reports whether every group of g is in m. It is true for the empty g.
