@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package otelgate puts the spans of any [trace.TracerProvider] behind a
-// [spangate.Gate], so that code that knows nothing of gates, such as third-party
-// instrumentation, is switched on and off by group while it runs. No choice of groups breaks a
-// trace.
+// Package otelgate wraps any [trace.TracerProvider] so that a [spangate.Gate] turns its spans on
+// and off by group while the program runs, those of third-party instrumentation included. No
+// choice of groups breaks a trace.
 //
 // A [TracerProvider] maps instrumentation scopes, span names and span kinds to groups by
 // [Rule]. Install it where the SDK's provider would go:
@@ -16,7 +15,7 @@
 //	otel.SetTracerProvider(provider)
 //	defer provider.Shutdown(ctx)
 //
-// # What a site that is off does
+// # Sites that are off
 //
 // Whether a span exists is decided once, when Start is called: a span that was started ends and
 // is exported however the gate changes later, and a span that was not started never appears. A
@@ -26,7 +25,7 @@
 // span has the span context of the span above, so what is beneath it joins that span. It
 // records nothing and changes no other span: its End, SetName, SetStatus, SetAttributes and
 // AddEvent have no effect. Libraries whose instrumentation is a pair of hooks drop the span that
-// they start, and later take one from the context to name, mark and end it. There they find the
+// they start, and later take one from the context to rename, mark and end it. There they find the
 // inert span, not their caller's.
 //
 //	in the context           the context returned                 the span returned
@@ -45,7 +44,7 @@
 // the latter two put the inert span in the context all the same, so that a gated provider is
 // found there.)
 //
-// # What a span that is on is
+// # Spans that are on
 //
 // It wraps the base's span. If the base's span is a
 // [go.opentelemetry.io/otel/sdk/trace.ReadWriteSpan], so is the gated one: code that asserts the
@@ -64,24 +63,24 @@
 // a trace each, as they do without a gate.
 //
 // A tracer that was fetched from otel.GetTracerProvider before any provider was installed
-// delegates to the first provider that is installed, for good. If that is not the gated one,
+// delegates permanently to the first provider that is installed. If that is not the gated one,
 // the tracer is not gated: install the gated provider first, and once.
 //
-// A provider that adds profiling labels to spans belongs under the gate, as its base. Over the
-// gate it would label inert spans, and hide the gated provider from code that looks for it
-// through a span.
+// A provider that adds profiling labels to spans must be the base of the gated provider. If it
+// wrapped the gated provider, it would label inert spans, and code that takes its provider from
+// a span would not find the gated one.
 //
 // Some instrumentation, otelpgx and Traefik's for example, starts nothing unless the span above
 // it records. While the group of the span above is off, the inert span in the context does not
 // record, so that instrumentation starts no spans although its own group is on.
 //
-// Code that asserts the span in a context to a type of the SDK and does not check that it is
-// one panics beneath a site that is off, as it does beneath a span that is not sampled.
+// Code that asserts the span in a context to a type of the SDK without checking the result
+// panics beneath a site that is off, as it does beneath a span that is not sampled.
 //
 // Built with -tags spangate_off, every span that a rule matches, and every span of a view made
-// by Group, is off for good.
+// by Group, is always off.
 //
-// # What it costs
+// # Cost
 //
 // The Start of a site that is off, without options, allocates nothing if there is no span above,
 // if the span above is inert, or if the context is the one that the Start of a gated span

@@ -29,11 +29,11 @@ var (
 	// ErrInvalidRule is a rule with a field that is not valid, as [Rule] says, or with a group
 	// that the catalog of [Names] does not have.
 	ErrInvalidRule = errors.New("invalid rule")
-	// ErrInvalidOption is an option that is not a rule, with an argument that it can't have.
+	// ErrInvalidOption is an option other than a rule that has an invalid argument.
 	ErrInvalidOption = errors.New("invalid option")
 )
 
-// TracerProvider is a [trace.TracerProvider] whose spans stand behind a gate. Make one with
+// TracerProvider is a [trace.TracerProvider] whose spans a gate turns on and off. Make one with
 // [NewTracerProvider]; the zero value and nil start no spans. It is safe for concurrent use and
 // must not be copied.
 //
@@ -49,7 +49,7 @@ type TracerProvider struct {
 	gate  *spangate.Gate
 
 	group       *spangate.Mask // of every scope, in place of the rules; nil: the rules decide
-	transparent bool           // whatever the rules say
+	transparent bool           // every site is transparent, whatever the rules say
 
 	// origin is shared with the views of the provider.
 	origin *origin
@@ -60,7 +60,7 @@ type TracerProvider struct {
 	tracers map[scope]*gatedTracer
 }
 
-// scope is what tells the tracers of a provider apart.
+// scope is the key of a tracer in its provider.
 type scope struct {
 	name, version, schemaURL string
 	attributes               attribute.Distinct
@@ -68,9 +68,9 @@ type scope struct {
 
 var _ trace.TracerProvider = (*TracerProvider)(nil)
 
-// NewTracerProvider returns a provider that starts the spans of base for which the rules
-// find a group that is on. The first rule that matches a span's scope, name and kind
-// decides; a span without a rule passes through ungated.
+// NewTracerProvider returns a provider that starts spans of base while their groups are on. The
+// first rule that matches a span's scope, name and kind gives its group; a span without a rule is
+// always on.
 //
 // It fails, with [ErrNilProvider], [ErrPlaceholder], [ErrNilGate], [ErrInvalidRule] or
 // [ErrInvalidOption], on a base or gate that is nil, on an invalid option, and on the
@@ -101,9 +101,9 @@ func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, opts ...O
 	return p, nil
 }
 
-// isNil reports whether v, a provider or an option, is nil or a nil pointer in an interface.
-// No other kind that can be nil can be a provider, which embeds a type of OpenTelemetry's. Nil
-// [Rules] are a valid option without rules.
+// isNil reports whether v, a provider or an option, is nil or a nil pointer in an interface. Of the
+// other kinds that can be nil, none can be a provider, which must embed a type of OpenTelemetry's,
+// and nil [Rules] are a valid option without rules.
 func isNil(v any) bool {
 	if v == nil {
 		return true
@@ -188,7 +188,7 @@ func (p *TracerProvider) site(r Rule) site {
 }
 
 // Roots returns the groups of gate whose sites have been off where their span would have begun
-// a trace: there was no valid span in the context, or the caller asked for a new root. While
+// a trace: there was no valid span in the context, or the caller gave WithNewRoot. While
 // such a group is off, spans beneath its sites begin a trace each, and libraries that start
 // nothing unless the span above records start nothing at all; control.Roots reports that to
 // an operator. Roots returns the empty set for a gate that p does not know.
@@ -214,7 +214,7 @@ func (p *TracerProvider) Group(g spangate.Mask) *TracerProvider {
 }
 
 // Transparent returns a view of p whose sites leave the context unchanged while they are off,
-// for code that does as [Rule.Transparent] demands. Don't give the view to a library.
+// for code that meets the condition of [Rule.Transparent]. Don't give the view to a library.
 func (p *TracerProvider) Transparent() *TracerProvider {
 	view := p.view()
 	view.transparent = true

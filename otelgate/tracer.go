@@ -40,7 +40,7 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 		return ctx, &t.origin.provider.none
 	}
 	if span, ok := above.(*sdkSpan); ok && span.inert.origin == t.origin && len(opts) == 0 {
-		return span.beneath(ctx, s.transparent) // as in off, but faster
+		return span.beneath(ctx, s.transparent) // as off does, but faster
 	}
 	return t.off(ctx, above, opts, s)
 }
@@ -49,7 +49,7 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 func (t *gatedTracer) on(ctx context.Context, above any, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
 	baseCtx := ctx
 	if span, ok := above.(*sdkSpan); ok && span.ctx == ctx && span.inert.origin == t.origin {
-		baseCtx = span.base // nearly always, and without an allocation
+		baseCtx = span.base // the common case, without an allocation
 	} else if above != nil {
 		baseCtx = t.baseContext(ctx, above)
 	}
@@ -79,7 +79,7 @@ func (t *gatedTracer) wrapOther(ctx context.Context, base trace.Span) (context.C
 	return span.ctx, span
 }
 
-// Enabled reports whether a span of some name and kind that is started now could be on. It is
+// Enabled reports whether a span that is started now could be on, under any name and kind. It is
 // false if every span would be inert, or if the base's tracer has Enabled and that is false. It
 // is OpenTelemetry's Tracer.Enabled. A nil ctx counts as [context.Background].
 func (t *gatedTracer) Enabled(ctx context.Context) bool {
@@ -107,7 +107,7 @@ func (t *gatedTracer) baseContext(ctx context.Context, above any) context.Contex
 		return trace.ContextWithSpan(ctx, underlying(s))
 	case *otherSpan:
 		if s.ctx == ctx && s.inert.origin == t.origin {
-			return s.base // as on does for a span of the SDK
+			return s.base // without an allocation, as in on
 		}
 		return trace.ContextWithSpan(ctx, underlying(s))
 	case *inert:
