@@ -16,8 +16,8 @@ import (
 // vocabulary holds the groups and presets of the registered namespaces, and the index that gives
 // each group its bit in a set. It is immutable.
 //
-// A new vocabulary, with a new index, is made whenever a namespace comes or goes. An index
-// that only grew would save that little work, and would never drop a name.
+// Each change of the namespaces makes a new vocabulary with a new index. An index that only grows
+// would save little work and would keep the names that are gone.
 type vocabulary struct {
 	members []*member // in the order of registration
 	names   []string  // the groups, sorted; bit i of a set stands for names[i]
@@ -29,7 +29,7 @@ type vocabulary struct {
 type meaning struct {
 	group   uint // its bit, if isGroup
 	isGroup bool
-	preset  *bitset.BitSet // nil if it is no preset
+	preset  *bitset.BitSet // nil if it is not a preset
 }
 
 func (m meaning) addTo(set *bitset.BitSet) {
@@ -93,9 +93,8 @@ func (v *vocabulary) addPreset(p preset) {
 // newSet returns an empty set.
 func (v *vocabulary) newSet() *bitset.BitSet { return bitset.New(uint(len(v.names))) }
 
-// sets has sets that are not in use, so that a read allocates nothing in proportion to the
-// registry. Were it a field, the pool would keep a vocabulary, and so the gates, from being
-// collected.
+// sets pools unused sets, so that no read allocates in proportion to the registry. As a field, the
+// pool would keep its vocabulary, and so the gates, from being collected.
 var sets sync.Pool
 
 // borrowSet returns an empty set, to be put into sets after use.
@@ -202,8 +201,8 @@ func (v *vocabulary) owner(gate *spangate.Gate) *member {
 	return nil
 }
 
-// admit returns the position in members of the namespace that m replaces, or -1, and completes
-// the presets of m. The error is an [*Error].
+// admit checks m against the registered namespaces and completes its presets. It returns the
+// position in members of the namespace that m replaces, or -1. The error is an [*Error].
 func (v *vocabulary) admit(m *member) (int, error) {
 	i := v.position(m.namespace())
 	if i >= 0 && !m.replace {
