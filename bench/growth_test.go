@@ -21,8 +21,8 @@ import (
 // Bias of all benchmarks of growth: that of BenchmarkCheck, whose loop they use, with one site that
 // is off. All rows of a benchmark run the same loop, so a difference in time is noise.
 
-// BenchmarkGrowthArmed has 0 to 63 other groups of the site's gate on.
-func BenchmarkGrowthArmed(b *testing.B) {
+// BenchmarkGrowthEnabled has 0 to 63 other groups of the site's gate on.
+func BenchmarkGrowthEnabled(b *testing.B) {
 	const site = spangate.Mask(1) << 63
 	for _, others := range []int{0, 1, 2, 4, 8, 16, 32, 63} {
 		b.Run(fmt.Sprintf("%d others on", others), func(b *testing.B) {

@@ -20,7 +20,7 @@ type Budget struct {
 // machine are not reliable; the looser budgets of instructions beside them do fail.
 var Budgets = []Budget{
 	{"On, constant bit", check, "Check/load and AND by hand", Instructions, 1},
-	{"On, 63 other groups on", "GrowthArmed/63 others on", check, Instructions, 1},
+	{"On, 63 other groups on", "GrowthEnabled/63 others on", check, Instructions, 1},
 	{"On, 1,000 groups registered", "GrowthRegistered/1000 registered", check, Instructions, 1},
 	{"On, 10,000 leases", "GrowthLeased/leases: 10000", check, Instructions, 1},
 	{"off Start, no parent", "StartNoParent/spangate, off", "StartNoParent/trace/noop", Instructions, 1. / 6},
