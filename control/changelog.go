@@ -170,8 +170,6 @@ func (c *Controller) warn(at time.Time, message string, attrs ...slog.Attr) {
 	c.log.begin()
 }
 
-func (c *Controller) logger() *slog.Logger { return cmp.Or(c.options.logger, slog.Default()) }
-
 // reportDropped logs that n records were dropped. It runs in the queue.
 func (c *Controller) reportDropped(n int) {
 	c.record(time.Now(), slog.LevelWarn, "spangate: records of the change log were dropped here, since the log handler or a callback is slow",

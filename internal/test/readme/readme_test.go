@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package readme tests the complete program of the README.
+package readme
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	_ "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp" // the program imports these two
+	_ "go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
+
+	"github.com/spangate/spangate/control/client"
+	"github.com/spangate/spangate/control/wire"
+)
+
+// start builds the program and runs it at address. The channel receives the name of each span that
+// it exports.
+func start(t *testing.T, address string) <-chan string {
+	readme, err := os.ReadFile("../../../README.md")
+	require.NoError(t, err)
+	block := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindSubmatch(readme)
+	require.NotNil(t, block, "the README has a complete program")
+	program := strings.Replace(string(block[1]), "localhost:8080", address, 1)
+	require.Contains(t, program, address)
+
+	source, binary := filepath.Join(t.TempDir(), "main.go"), filepath.Join(t.TempDir(), "shop")
+	require.NoError(t, os.WriteFile(source, []byte(program), 0o600))
+	out, err := exec.Command("go", "build", "-o", binary, source).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	cmd := exec.Command(binary)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		assert.NoError(t, cmd.Process.Kill(), "the program is still running")
+		_ = cmd.Wait() // it was killed
+	})
+	names := make(chan string)
+	go func() {
+		defer close(names)
+		var span struct{ Name string }
+		for d := json.NewDecoder(stdout); d.Decode(&span) == nil; {
+			names <- span.Name
+		}
+	}()
+	return names
+}
+
+func TestCompleteProgramExportsTheSpansOfTheGroupsThatAreOn(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, free.Close())
+	address := free.Addr().String()
+	names := start(t, address)
+	request := func() {
+		answer, err := http.Get("http://" + address + "/")
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+	}
+	c, err := client.New("http://"+address+"/spans", client.Token("secret"))
+	require.NoError(t, err)
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
+		state, err := c.State(context.Background())
+		assert.NoError(t, err)
+		if err == nil {
+			assert.Equal(t, []string{"server"}, state.Enabled)
+		}
+	}, time.Minute, 20*time.Millisecond)
+
+	request()
+	require.Equal(t, "GET /", <-names)
+
+	lease, err := c.Lease(t.Context(), wire.LeaseRequest{Spec: "query", TTL: "5m", Owner: "ada"})
+	require.NoError(t, err)
+	request()
+	require.Equal(t, "SELECT", <-names)
+	require.Equal(t, "GET /", <-names)
+
+	_, err = c.Lease(t.Context(), wire.LeaseRequest{Quiet: "server", TTL: "10m", Owner: "ada"})
+	require.NoError(t, err)
+	request()
+	require.Equal(t, "SELECT", <-names)
+
+	_, err = c.Release(t.Context(), lease.ID)
+	require.NoError(t, err)
+	request()
+	select {
+	case name := <-names:
+		t.Errorf("%s was exported while everything is off", name)
+	case <-time.After(2 * time.Second): // twice the batch timeout
+	}
+}
