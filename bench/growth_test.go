@@ -245,10 +245,10 @@ func BenchmarkGrowthNeighbour(b *testing.B) {
 	}{
 		{"no writes nearby", nil},
 		{"hot neighbour, kept away by the padding", &v.after},
-		{"hot neighbour, as without padding", beside(&v.gate)},
+		{"hot neighbour, as without padding", inPadding(&v.gate)},
 	} {
 		b.Run(row.name, func(b *testing.B) {
-			defer hammer(row.hot)()
+			defer keepWriting(row.hot)()
 			offSite(b, func(on bool) { v.gate.Store(either(on, spangate.BitRollout, 0)) }, func(n int) {
 				for range n {
 					if v.gate.On(spangate.BitRollout) {
@@ -260,8 +260,8 @@ func BenchmarkGrowthNeighbour(b *testing.B) {
 	}
 }
 
-// beside returns a variable in the padding of g that is on the word's cache line.
-func beside(g *spangate.Gate) *atomic.Uint64 {
+// inPadding returns a variable in the padding of g that is on the word's cache line.
+func inPadding(g *spangate.Gate) *atomic.Uint64 {
 	const word = (unsafe.Sizeof(*g) - 8) / 2 // the padding is the same on both sides
 	if (uintptr(unsafe.Pointer(g))+word)%64 < 8 {
 		return (*atomic.Uint64)(unsafe.Add(unsafe.Pointer(g), word+8))
@@ -269,8 +269,8 @@ func beside(g *spangate.Gate) *atomic.Uint64 {
 	return (*atomic.Uint64)(unsafe.Add(unsafe.Pointer(g), word-8))
 }
 
-// hammer writes to word, if it is not nil, until stop is called.
-func hammer(word *atomic.Uint64) (stop func()) {
+// keepWriting writes to word, if it is not nil, until stop is called.
+func keepWriting(word *atomic.Uint64) (stop func()) {
 	if word == nil {
 		return func() {}
 	}

@@ -29,8 +29,8 @@
 // inert span, not their caller's.
 //
 //	in the context           the context returned                 the span returned
-//	no span                  as it was                            inert, no span context
-//	an inert span            as it was                            that inert span
+//	no span                  unchanged                            inert, no span context
+//	an inert span            unchanged                            that inert span
 //	any other span           with an inert span in its place      that inert span
 //	any, WithNewRoot given   without the parent                   inert, no span context
 //
@@ -41,14 +41,14 @@
 // writes to [trace.SpanFromContext] lands on the nearest span that is on. Three kinds of site
 // are transparent: code that checks [spangate.Gate.On] before it starts a span, [Do], and the
 // sites of a [Rule.Transparent] or a [TracerProvider.Transparent]. (Beneath a bare span context
-// the latter two put the inert span in the context all the same, so that a gated provider is
-// found there.)
+// the latter two still put the inert span in the context, so that a gated provider is found
+// there.)
 //
 // # Spans that are on
 //
 // It wraps the base's span. If the base's span is a
 // [go.opentelemetry.io/otel/sdk/trace.ReadWriteSpan], so is the gated one: code that asserts the
-// span in a context to an interface of the SDK succeeds as it does without a gate. Span
+// span in a context to an interface of the SDK succeeds as without a gate. Span
 // processors, exporters and samplers see the base's own spans, parents included.
 //
 // Some instrumentation, otelhttp for one, takes its provider from the span in the context.
@@ -85,8 +85,8 @@
 // The Start of a site that is off, without options, allocates nothing if there is no span above,
 // if the span above is inert, or if the context is the one that the Start of a gated span
 // returned. Otherwise it allocates once. Transparent sites allocate nothing under a gated span,
-// however far above it is. The caller builds the options before Start can look at the gate: in
-// a hot place, guard the call with [spangate.Gate.On] and build attributes inside.
+// however far above it is. The caller builds the options before Start checks the gate: in hot
+// code, guard the call with [spangate.Gate.On] and build attributes inside.
 //
 // A span that is on costs two allocations more than the base's, and three if the span above is
 // inert, or is gated and the context is not the one that its Start returned. Tracer allocates

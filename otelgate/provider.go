@@ -221,8 +221,8 @@ func (p *TracerProvider) Transparent() *TracerProvider {
 	return view
 }
 
-// WithGate returns a view of p over another namespace's gate, which decides wherever p's own
-// gate would: for rules without a gate, and for views that the view's Group returns. Code that
+// WithGate returns a view of p in which gate, of another namespace, replaces p's own: for rules
+// without a gate, and for views that the view's Group returns. Code that
 // finds its provider through a span of the view gets p, with p's own gate: the groups of p's
 // rules are of p's namespace. A nil gate changes nothing.
 func (p *TracerProvider) WithGate(gate *spangate.Gate) *TracerProvider {

@@ -100,7 +100,7 @@ func (t *gatedTracer) Enabled(ctx context.Context) bool {
 
 // baseContext returns ctx, whose current span is above, with the base's own span in place of a
 // gated or inert one. The SDK counts the children of a span, and samplers and span processors
-// look at the parent, only if it is of the SDK's own type.
+// read the parent, only if it is of the SDK's own type.
 func (t *gatedTracer) baseContext(ctx context.Context, above any) context.Context {
 	switch s := above.(type) {
 	case *sdkSpan:
