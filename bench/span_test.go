@@ -19,7 +19,7 @@ import (
 // ratio smaller. Where a value is in the context between the span and its parent, the gate allocates
 // once more.
 //
-// Not measured: calls of the span's methods, which through the gate cost one more call each.
+// Not measured: calls of the span's methods, which through the gate are one promoted call more.
 //
 // The SDK allocates about 600 bytes a span, and how often the garbage collector runs depends on the
 // heap, so these times vary more than others.

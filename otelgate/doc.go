@@ -46,7 +46,7 @@
 //
 // # Spans that are on
 //
-// It wraps the base's span. If the base's span is a
+// A span that is on wraps the base's span. If the base's span is a
 // [go.opentelemetry.io/otel/sdk/trace.ReadWriteSpan], so is the gated one: code that asserts the
 // span in a context to an interface of the SDK succeeds as without a gate. Span
 // processors, exporters and samplers see the base's own spans, parents included.

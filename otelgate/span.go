@@ -19,7 +19,7 @@ import (
 // since libraries assert a span to [sdktrace.ReadOnlySpan] or ReadWriteSpan.
 //
 // Methods are promoted and not written out: the SDK's End records a panic only when the
-// deferred call reaches it directly, and a promoted method adds no frame of its own.
+// deferred call reaches it directly, and a promoted method does not count as a call in between.
 type sdkSpan struct {
 	sdktrace.ReadWriteSpan
 	started
