@@ -30,7 +30,7 @@
 //
 //	in the context           the context returned                 the span returned
 //	no span                  unchanged                            inert, no span context
-//	an inert span            unchanged                            that inert span
+//	this provider's inert    unchanged                            that inert span
 //	any other span           with an inert span in its place      that inert span
 //	any, WithNewRoot given   without the parent                   inert, no span context
 //
@@ -40,9 +40,9 @@
 // A transparent site leaves the context unchanged while it is off, so that what inner code
 // writes to [trace.SpanFromContext] lands on the nearest span that is on. Three kinds of site
 // are transparent: code that checks [spangate.Gate.On] before it starts a span, [Do], and the
-// sites of a [Rule.Transparent] or a [TracerProvider.Transparent]. (Beneath a bare span context
-// the latter two still put the inert span in the context, so that a gated provider is found
-// there.)
+// sites of a [Rule.Transparent] or a [TracerProvider.Transparent]. The latter two make one
+// exception: beneath a bare span context, which has no gated provider for code that looks for one
+// there, they put the inert span in the context.
 //
 // # Spans that are on
 //

@@ -140,7 +140,7 @@ func (p *TracerProvider) Tracer(name string, opts ...trace.TracerOption) trace.T
 	if t != nil {
 		return t
 	}
-	t = p.newTracer(p.base.Tracer(name, opts...), p.sites(key.name))
+	t = p.newTracer(p.base.Tracer(name, opts...), p.sitesOf(key.name))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if first := p.tracers[key]; first != nil {
@@ -158,14 +158,14 @@ func (p *TracerProvider) newTracer(base trace.Tracer, s sites) *gatedTracer {
 		base = noop.Tracer{} // a faulty base must not make its callers panic
 	}
 	t := &gatedTracer{base: base, origin: p.origin, sites: s}
-	t.transparent = &gatedTracer{base: base, origin: p.origin, sites: s.transparent()}
+	t.forDo = &gatedTracer{base: base, origin: p.origin, sites: s.transparent()}
 	return t
 }
 
-// sites returns the sites of a scope's spans.
-func (p *TracerProvider) sites(scope string) sites {
+// sitesOf returns the sites of a scope's spans.
+func (p *TracerProvider) sitesOf(scope string) sites {
 	if p.group != nil {
-		return sites{rest: p.site(Rule{Group: *p.group})}
+		return sites{rest: p.siteOf(Rule{Group: *p.group})}
 	}
 	all := sites{rest: site{roots: p.origin.rootsOf(nil)}}
 	for _, r := range p.rules {
@@ -173,16 +173,16 @@ func (p *TracerProvider) sites(scope string) sites {
 			continue
 		}
 		if r.Name == "" && r.Kind == trace.SpanKindUnspecified {
-			all.rest = p.site(r)
+			all.rest = p.siteOf(r)
 			break
 		}
-		all.special = append(all.special, special{r.Name, r.Kind, p.site(r)})
+		all.special = append(all.special, special{r.Name, r.Kind, p.siteOf(r)})
 	}
 	return all
 }
 
-// site returns the site of spans that r decides about.
-func (p *TracerProvider) site(r Rule) site {
+// siteOf returns the site of spans that r decides about.
+func (p *TracerProvider) siteOf(r Rule) site {
 	gate := cmp.Or(r.Gate, p.gate)
 	return site{gate, r.Group, r.Transparent || p.transparent, p.origin.rootsOf(gate)}
 }

@@ -54,15 +54,15 @@ func (s sites) transparent() sites {
 	return s
 }
 
-// site returns the site of a span.
-func (s *sites) site(name string, opts []trace.SpanStartOption) *site {
+// of returns the site of a span.
+func (s *sites) of(name string, opts []trace.SpanStartOption) *site {
 	if len(s.special) == 0 {
 		return &s.rest
 	}
 	return s.find(name, opts)
 }
 
-// find is site for a scope with special sites. It evaluates the options only if the name matches a
+// find is the method of, for a scope with special sites. It evaluates the options only if the name matches a
 // special site that has a kind.
 func (s *sites) find(name string, opts []trace.SpanStartOption) *site {
 	kind := trace.SpanKindUnspecified

@@ -114,7 +114,7 @@ func (r *reports) generation(old, g *generation) {
 			r.warn(&r.ofNames, "spangate: groups of a preset are not registered; they are ignored until they are",
 				func() []slog.Attr {
 					attrs := []slog.Attr{slog.String("namespace", m.namespace()), slog.String("preset", p.name)}
-					return append(attrs, v.explain("missing", missing, v.names)...)
+					return append(attrs, v.explain("missing", missing, v.groups)...)
 				},
 				[]string{m.namespace(), p.name}, missing)
 		}
@@ -140,7 +140,7 @@ func (r *reports) intent(g *generation) {
 		message = "spangate: these names are not registered; they are kept, and take effect when they are"
 	}
 	r.warn(&r.ofIntent, message, func() []slog.Attr {
-		candidates := v.names
+		candidates := v.groups
 		if in.kind != byPin {
 			candidates = v.allNames()
 		}
@@ -162,7 +162,7 @@ func (v *vocabulary) explain(key string, names, candidates []string) []slog.Attr
 		attrs = append(attrs, slog.Any("nearest", nearest))
 	}
 	return append(attrs, slog.Group("registered",
-		slog.Any("namespaces", excerpt(v.namespaces())), slog.Any("presets", excerpt(v.presetNames())), slog.Any("groups", excerpt(v.names))))
+		slog.Any("namespaces", excerpt(v.namespaces())), slog.Any("presets", excerpt(v.presetNames())), slog.Any("groups", excerpt(v.groups))))
 }
 
 // log logs the queued records, with no lock held. Only one goroutine at a time logs, so records

@@ -129,6 +129,19 @@ func TestSameWarningIsNotRepeated(t *testing.T) {
 	rec.none(t)
 }
 
+func TestPlanIsReportedAnewAfterASpecAndNotAfterAPlan(t *testing.T) {
+	r, rec := recorded()
+	mylib(t).add(t, r)
+	setPlan(t, r, plan.Plan{Baseline: "tx,nope"})
+	rec.one(t, "these names are not registered")
+	setPlan(t, r, plan.Plan{Baseline: "tx,nope", Specs: []string{"query"}})
+	rec.none(t)
+	r.SetSpec("tx")
+	rec.none(t)
+	setPlan(t, r, plan.Plan{Baseline: "tx,nope"})
+	rec.one(t, "these names are not registered")
+}
+
 func TestChangedWarningIsReported(t *testing.T) {
 	r, rec := recorded()
 	mylib(t).add(t, r)
@@ -281,6 +294,19 @@ func TestRecordsAreBounded(t *testing.T) {
 		require.Less(t, size(rec), 32<<10, name)
 	}
 	require.Equal(t, 9_000, len(r.SetSpec(many.String())), "records are cut, results are not")
+}
+
+func TestRecordListsSixtyFourNamesAndCountsTheRest(t *testing.T) {
+	r, rec := recorded()
+	mylib(t).add(t, r)
+	var names []string
+	for i := range 65 {
+		names = append(names, fmt.Sprintf("n%02d", i))
+	}
+	r.SetSpec(strings.Join(names[:64], ","))
+	require.Equal(t, names[:64], rec.take()[0].attrs["pending"])
+	r.SetSpec(strings.Join(names, ","))
+	require.Equal(t, append(names[:64:64], "… and 1 more"), rec.take()[0].attrs["pending"])
 }
 
 func TestTooLongSpecIsReported(t *testing.T) {

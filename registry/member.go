@@ -44,7 +44,8 @@ type preset struct {
 }
 
 // member is one registered namespace: its catalog and gate, and the presets of the catalog and
-// of the options. It is immutable, and its names are canonical; only the gate's word changes.
+// of the options. Once it is registered it is immutable, and its names are canonical; only the
+// gate's word changes.
 type member struct {
 	catalog         *spangate.Catalog
 	gate            *spangate.Gate

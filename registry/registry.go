@@ -92,6 +92,9 @@ func (r *Registry) Register(c *spangate.Catalog, g *spangate.Gate, opts ...Regis
 	old := r.begin()
 	defer r.end()
 	i, err := old.vocabulary.admit(m)
+	if err == nil {
+		err = m.completePresets()
+	}
 	if err != nil {
 		return err
 	}
@@ -105,7 +108,7 @@ func (r *Registry) Register(c *spangate.Catalog, g *spangate.Gate, opts ...Regis
 	if !m.shared {
 		r.reports.sharedNames(m, old.vocabulary)
 	}
-	r.commit(old.next(newVocabulary(append(members, m)), old.intent, namespaceChange(m.namespace()+" "+done)))
+	r.publishAndNotify(old.next(newVocabulary(append(members, m)), old.intent, namespaceChange(m.namespace()+" "+done)))
 	return nil
 }
 
@@ -131,7 +134,7 @@ func (r *Registry) Unregister(namespace string) error {
 		return &Error{Op: op, Namespace: namespace, Err: because(ErrNamespaceUnknown, "it is not registered; Namespaces() lists those that are")}
 	}
 	members := slices.Delete(slices.Clone(old.vocabulary.members), i, i+1)
-	r.commit(old.next(newVocabulary(members), old.intent, namespaceChange(name+" unregistered")))
+	r.publishAndNotify(old.next(newVocabulary(members), old.intent, namespaceChange(name+" unregistered")))
 	return nil
 }
 
@@ -179,7 +182,7 @@ func (r *Registry) set(in intent, why string) *generation {
 		r.reports.newIntent()
 	}
 	next := old.next(old.vocabulary, in, plan.Cause{Kind: plan.KindRegistry, Who: byRegistry, Why: why})
-	r.commit(next)
+	r.publishAndNotify(next)
 	return next
 }
 
@@ -202,8 +205,8 @@ func (r *Registry) end() {
 	r.log()
 }
 
-// commit makes g, the next generation, the current one, and calls the controller's observer.
-func (r *Registry) commit(g *generation) {
+// publishAndNotify publishes g, and calls the observer of the controller.
+func (r *Registry) publishAndNotify(g *generation) {
 	r.publish(g)
 	if r.control != nil {
 		r.control.observe(g)
