@@ -136,8 +136,8 @@ func TestPlanIsReportedAnewAfterASpecAndNotAfterAPlan(t *testing.T) {
 	rec.one(t, "these names are not registered")
 	setPlan(t, r, plan.Plan{Baseline: "tx,nope", Specs: []string{"query"}})
 	rec.none(t)
-	r.SetSpec("tx")
-	rec.none(t)
+	r.SetSpec("tx,nope")
+	rec.one(t, "these names are not registered")
 	setPlan(t, r, plan.Plan{Baseline: "tx,nope"})
 	rec.one(t, "these names are not registered")
 }
