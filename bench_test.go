@@ -10,8 +10,8 @@ import (
 
 // Bias: these run one operation in a tight loop on one goroutine, so the gate's word and the
 // catalog stay in the nearest cache and every branch is predicted. A site in a program costs
-// more than BenchmarkOn when its cache line was evicted or written by another core. What is
-// exact is the instructions of a site, which TestSiteCompilesToALoadATestAndABranch pins.
+// more than BenchmarkOn when its cache line was evicted or written by another core. The
+// instructions of a site are exact; TestSiteCompilesToALoadATestAndABranch pins them.
 
 var benchGate spangate.Gate
 

@@ -28,12 +28,12 @@ var Gym = must(Lens.Extend("nemo_gym", gymGroups[:], gymPresets[:]))
 type Catalog struct {
 	namespace string
 	all       Mask             // the union of the groups
-	groups    [MaxGroups]Group // by position; zero where there is none
-	presets   []Preset         // as given, and NameAll
+	groups    [MaxGroups]Group // by position; the zero Group if no group has the position
+	presets   []Preset         // as given, then NameAll
 	byName    map[string]named // the groups and the presets
 }
 
-// named is what a name stands for.
+// named is the group or preset that a name means.
 type named struct {
 	mask   Mask
 	preset *Preset // nil for a group
@@ -64,13 +64,13 @@ var (
 type CatalogError struct {
 	// Namespace is the namespace as given.
 	Namespace string
-	// Name is that of the group or preset at fault as given; it is Namespace if that is at fault.
+	// Name is the name of the invalid group or preset, as given, or Namespace if that is invalid.
 	Name string
 	// Err wraps the reason and has the details.
 	Err error
 }
 
-// Error names the catalog, the row at fault and the reason.
+// Error names the catalog, the invalid row and the reason.
 func (e *CatalogError) Error() string {
 	return fmt.Sprintf("spangate: catalog %s: %s: %v", clip(e.Namespace), clip(e.Name), e.Err)
 }
@@ -101,8 +101,8 @@ func must(c *Catalog, err error) *Catalog {
 
 // Extend returns the catalog of namespace with the groups of c and these groups. Its presets are
 // the ones given and [NameAll]; those of c are not kept, as in a Python subclass of SpanGroup
-// that redefines PRESETS. Errors are those of [NewCatalog]; a name or bit of a group of c is
-// taken.
+// that redefines PRESETS. Errors are those of [NewCatalog]; a new group must not have the name or
+// bit of a group of c.
 func (c *Catalog) Extend(namespace string, groups []Group, presets []Preset) (*Catalog, error) {
 	groups = slices.Concat(slices.Collect(c.Groups()), groups)
 	x := &Catalog{
@@ -127,7 +127,7 @@ func (c *Catalog) Extend(namespace string, groups []Group, presets []Preset) (*C
 			return fail(g.Name, fmt.Errorf("%w: %v has %d bits set, a group has one", ErrInvalidBit, g.Bit, g.Bit.Count()))
 		}
 		if owner := x.groups[g.Position()]; owner.Bit != 0 {
-			return fail(g.Name, fmt.Errorf("%w: %v is %q already", ErrDuplicateBit, g.Bit, owner.Name))
+			return fail(g.Name, fmt.Errorf("%w: %v is already %q", ErrDuplicateBit, g.Bit, owner.Name))
 		}
 		x.groups[g.Position()] = g
 		x.all |= g.Bit
@@ -146,7 +146,7 @@ func (c *Catalog) Extend(namespace string, groups []Group, presets []Preset) (*C
 	return x, nil
 }
 
-// define enters the name of a group or preset into byName.
+// define adds the name of a group or preset to byName.
 func (c *Catalog) define(name string, n named) error {
 	if err := validName(name); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (c *Catalog) define(name string, n named) error {
 		return fmt.Errorf("%w: it always means every group of the catalog; leave it out", ErrReservedName)
 	}
 	if _, taken := c.byName[name]; taken {
-		return fmt.Errorf("%w: the catalog has it already", ErrDuplicateName)
+		return fmt.Errorf("%w: the catalog already has it", ErrDuplicateName)
 	}
 	c.byName[name] = n
 	return nil
@@ -248,7 +248,7 @@ func (c *Catalog) nameOf(bit Mask) string {
 	return bit.String()
 }
 
-// validNames returns the names of the presets and then of the groups.
+// validNames returns the names of the presets, then those of the groups.
 func (c *Catalog) validNames() []string {
 	names := make([]string, 0, len(c.byName))
 	for _, p := range c.presets {
@@ -260,7 +260,7 @@ func (c *Catalog) validNames() []string {
 // unnamed returns an error if m has a bit that c does not name.
 func (c *Catalog) unnamed(m Mask) error {
 	if rest := m &^ c.all; rest != 0 {
-		return fmt.Errorf("spangate: %w: %s has no group for %v of %v, and text with it would not parse back; it has %s",
+		return fmt.Errorf("spangate: %w: %s has no group for %v of %v, so the text would not parse back; its names are %s",
 			ErrUnnamedBit, c.namespace, rest, m, strings.Join(c.validNames(), ", "))
 	}
 	return nil

@@ -39,7 +39,7 @@ func TestEveryMaskOfEightGroupsSurvivesText(t *testing.T) {
 		back, err := c.Parse(text)
 		require.NoError(t, err)
 		require.Equal(t, m, back, text)
-		require.False(t, seen[text], "%q stands for two masks", text)
+		require.False(t, seen[text], "two masks have the text %q", text)
 		seen[text] = true
 	}
 }
@@ -77,7 +77,7 @@ func TestCatalogCopiesTheCallersSlices(t *testing.T) {
 	groups[0].Name, presets[0].Name = "changed", "changed"
 	assert.Equal(t, "g0", slices.Collect(c.Groups())[0].Name)
 	assert.Equal(t, []string{"p", "all"}, presetNames(c))
-	assert.Zero(t, presets[:2][1], "its spare capacity is not used")
+	assert.Zero(t, presets[:2][1], "the spare capacity of the caller's slice is not written")
 }
 
 func TestFormatWritesABitWithoutANameAsItsMask(t *testing.T) {
@@ -112,7 +112,7 @@ func TestLookupFoldsCaseAndTrimsNothing(t *testing.T) {
 	}
 }
 
-func TestCatalogAcceptsEveryNameOfTheRule(t *testing.T) {
+func TestCatalogAcceptsNamesThatFollowTheRule(t *testing.T) {
 	long := strings.Repeat("x", spangate.MaxNameLen)
 	for _, name := range []string{"a", "0", "_x", ".x", "a-b", "nvrx.ft", "per_step_2", long} {
 		c, err := spangate.NewCatalog(name, []spangate.Group{{Name: name, Bit: 1}}, nil)
@@ -127,7 +127,7 @@ func TestCatalogAcceptsEveryNameOfTheRule(t *testing.T) {
 // nameBytes are the bytes of a name, besides '-', which may not be first.
 const nameBytes = "abcdefghijklmnopqrstuvwxyz0123456789_."
 
-func TestCatalogAcceptsOrRefusesEveryByteOfAName(t *testing.T) {
+func TestCatalogAcceptsExactlyTheBytesOfTheNameRule(t *testing.T) {
 	for b := range 256 {
 		char := string([]byte{byte(b)})
 		first := strings.Contains(nameBytes, char)
@@ -137,7 +137,7 @@ func TestCatalogAcceptsOrRefusesEveryByteOfAName(t *testing.T) {
 			"a" + char:       first || char == "-",
 			"a" + char + "a": first || char == "-",
 		} {
-			for what, make := range map[string]func() (*spangate.Catalog, error){
+			for what, newCatalog := range map[string]func() (*spangate.Catalog, error){
 				"namespace": func() (*spangate.Catalog, error) { return spangate.NewCatalog(name, nil, nil) },
 				"group": func() (*spangate.Catalog, error) {
 					return spangate.NewCatalog("n", []spangate.Group{{Name: name, Bit: 1}}, nil)
@@ -146,7 +146,7 @@ func TestCatalogAcceptsOrRefusesEveryByteOfAName(t *testing.T) {
 					return spangate.NewCatalog("n", nil, []spangate.Preset{{Name: name}})
 				},
 			} {
-				_, err := make()
+				_, err := newCatalog()
 				if want {
 					assert.NoError(t, err, "%s %q", what, name)
 				} else {
@@ -157,7 +157,7 @@ func TestCatalogAcceptsOrRefusesEveryByteOfAName(t *testing.T) {
 	}
 }
 
-// Each has a low byte, a lower case or a shape of an ASCII letter or digit.
+// Each resembles an ASCII letter or digit: in its low byte, its lower case or its shape.
 func TestCatalogRefusesLettersOutsideASCII(t *testing.T) {
 	for _, name := range []string{
 		"\u0080", "\u0161", "\u0130", "\u017f", "\u0430", "\u0660", "\u212a", "\uff10", "\uff21", "\uff41",
@@ -171,7 +171,7 @@ func TestCatalogRefusesLettersOutsideASCII(t *testing.T) {
 	}
 }
 
-func TestCatalogRefuses(t *testing.T) {
+func TestCatalogRefusesInvalidRows(t *testing.T) {
 	type (
 		groups  = []spangate.Group
 		presets = []spangate.Preset
@@ -182,7 +182,7 @@ func TestCatalogRefuses(t *testing.T) {
 		namespace string
 		groups    groups
 		presets   presets
-		name      string // of the row at fault
+		name      string // of the invalid row
 		reason    error
 	}{
 		{"an empty namespace", "", nil, nil, "", spangate.ErrInvalidName},
@@ -193,7 +193,7 @@ func TestCatalogRefuses(t *testing.T) {
 		{"a comma", "n", groups{{Name: "a,b", Bit: 1}}, nil, "a,b", spangate.ErrInvalidName},
 		{"a space", "n", groups{{Name: "a b", Bit: 1}}, nil, "a b", spangate.ErrInvalidName},
 		{"a letter outside ASCII", "n", groups{{Name: "jöb", Bit: 1}}, nil, "jöb", spangate.ErrInvalidName},
-		{"bytes that are no UTF-8", "n", groups{{Name: "a\xff", Bit: 1}}, nil, "a\xff", spangate.ErrInvalidName},
+		{"bytes that are not UTF-8", "n", groups{{Name: "a\xff", Bit: 1}}, nil, "a\xff", spangate.ErrInvalidName},
 		{"a minus first", "n", groups{{Name: "-a", Bit: 1}}, nil, "-a", spangate.ErrInvalidName},
 		{"a name of 64 bytes", "n", groups{{Name: long, Bit: 1}}, nil, long, spangate.ErrInvalidName},
 		{"a group called all", "n", groups{{Name: "all", Bit: 1}}, nil, "all", spangate.ErrReservedName},
@@ -270,14 +270,14 @@ func TestZeroCatalogHasNoNames(t *testing.T) {
 	assert.ErrorIs(t, err, spangate.ErrUnknownName)
 }
 
-func TestCatalogOfNoGroups(t *testing.T) {
+func TestAllOfACatalogWithoutGroupsIsEmpty(t *testing.T) {
 	c := catalogOf(t, 0)
 	m, err := c.Parse("all")
 	assert.NoError(t, err)
 	assert.Zero(t, m)
 }
 
-func TestCatalogIsSafeForManyGoroutines(t *testing.T) {
+func TestCatalogIsSafeForConcurrentUse(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -303,7 +303,7 @@ func TestNamesOfAMask(t *testing.T) {
 	}
 }
 
-func TestGroupAndPresetByName(t *testing.T) {
+func TestGroupAndPresetFindNamesOfTheirKindInAnyCase(t *testing.T) {
 	c := catalogOf(t, 64, spangate.Preset{Name: "low", Mask: 1, Doc: "one group, as g0"}, spangate.Preset{Name: "none"})
 	for g := range c.Groups() {
 		for _, name := range []string{g.Name, strings.ToUpper(g.Name)} {
@@ -333,7 +333,7 @@ func TestGroupAndPresetByName(t *testing.T) {
 	}
 }
 
-func TestPositionOfAGroup(t *testing.T) {
+func TestPositionIsTheIndexOfASingleBitElseMinusOne(t *testing.T) {
 	for i := range 64 {
 		assert.Equal(t, i, spangate.Group{Bit: 1 << i}.Position())
 		assert.Equal(t, -1, spangate.Group{Bit: 1<<i | 1<<((i+1)%64)}.Position(), "two bits")

@@ -20,11 +20,11 @@ func goCommand(t *testing.T, arch string, args ...string) (stdout, stderr string
 	t.Helper()
 	cmd := exec.Command("go", args...)
 	cmd.Env = append(cmd.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=")
-	var errors strings.Builder
-	cmd.Stderr = &errors
+	var errs strings.Builder
+	cmd.Stderr = &errs
 	out, err := cmd.Output()
-	require.NoError(t, err, "%s: %s", cmd, errors.String())
-	return strings.TrimSpace(string(out)), errors.String()
+	require.NoError(t, err, "%s: %s", cmd, errs.String())
+	return strings.TrimSpace(string(out)), errs.String()
 }
 
 // An instruction of objdump's listing: "  site.go:32	0x45c	90000000	ADRP 0(PC), R0	[0:8]R_ADDRARM64:…"
@@ -53,7 +53,7 @@ func disassemble(t *testing.T, arch, tags string) map[string][]string {
 // the ends first, since a guard may begin with the instruction that follows it.
 func guard(function, unguarded []string) string {
 	if n := len(function); n > 1 && function[n-2] == "NOPL" {
-		// Some functions with a pointer argument have it ahead of their return, by hand too.
+		// Some functions with a pointer argument have a NOPL before their return, PointerByHand too.
 		function = slices.Delete(slices.Clone(function), n-2, n-1)
 	}
 	tail := 0
@@ -67,7 +67,7 @@ func guard(function, unguarded []string) string {
 	return strings.Join(function[head:len(function)-tail], " ")
 }
 
-// A comparison that finds no difference where there is one would let any site pass.
+// guard is tested by itself, since an error in it could let any site pass.
 func TestGuardIsWhatTheUnguardedFunctionLacks(t *testing.T) {
 	for function, want := range map[string]string{
 		"INCQ INCQ RET":                   "",
@@ -82,7 +82,7 @@ func TestGuardIsWhatTheUnguardedFunctionLacks(t *testing.T) {
 	}
 }
 
-// It also pins that On inlines: a call is not a load, a test and a branch. On arm64 ADRP and
+// This pins that On inlines too: a call is not a load, a test and a branch. On arm64 ADRP and
 // ADD form the address of a package-level word. Behind a pointer, the gate's padding costs an
 // ADD there, since LDAR takes no offset, and Go tests the pointer with a MOVB.
 func TestSiteCompilesToALoadATestAndABranch(t *testing.T) {
@@ -100,7 +100,7 @@ func TestSiteCompilesToALoadATestAndABranch(t *testing.T) {
 	}
 }
 
-// A reader takes these calls to cost nothing.
+// Callers expect these calls to cost nothing.
 func TestInlining(t *testing.T) {
 	_, report := goCommand(t, "amd64", "build", "-gcflags=-m", ".")
 	for _, name := range []string{

@@ -16,7 +16,7 @@
 //	var Spans = spangate.MustCatalog("mydb",
 //		[]spangate.Group{
 //			{Name: "query", Bit: BitQuery, Doc: "one query"},
-//			{Name: "cache", Bit: BitCache, Doc: "a look into the cache"},
+//			{Name: "cache", Bit: BitCache, Doc: "one cache lookup"},
 //			{Name: "retry", Bit: BitRetry, Doc: "one more attempt"},
 //		},
 //		[]spangate.Preset{{Name: "default", Mask: BitQuery | BitRetry, Doc: "what every query does"}})
@@ -66,7 +66,7 @@
 //
 // A span that is off does not break a trace: a guarded site that starts no span leaves the
 // context as it is, so a span beneath it joins the nearest span above that is on. Package otelgate
-// does the same for libraries that know nothing of gates, by wrapping their
+// does the same for libraries without gates, by wrapping their
 // [go.opentelemetry.io/otel/trace.TracerProvider].
 //
 // Built with -tags spangate_off, guarded sites compile to nothing; see [Compiled].

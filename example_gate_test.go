@@ -18,7 +18,7 @@ func Example() {
 	catalog := spangate.MustCatalog("mydb",
 		[]spangate.Group{
 			{Name: "query", Bit: BitQuery, Doc: "one query"},
-			{Name: "cache", Bit: BitCache, Doc: "a look into the cache"},
+			{Name: "cache", Bit: BitCache, Doc: "one cache lookup"},
 		}, nil)
 
 	var gate spangate.Gate // everything off

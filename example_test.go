@@ -66,7 +66,7 @@ func ExampleNewCatalog() {
 	catalog, err := spangate.NewCatalog("mydb",
 		[]spangate.Group{
 			{Name: "query", Bit: BitQuery, Doc: "one query"},
-			{Name: "cache", Bit: BitCache, Doc: "a look into the cache"},
+			{Name: "cache", Bit: BitCache, Doc: "one cache lookup"},
 			{Name: "retry", Bit: BitRetry, Doc: "one more attempt"},
 		},
 		[]spangate.Preset{{Name: "default", Mask: BitQuery | BitRetry}})

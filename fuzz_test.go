@@ -28,7 +28,7 @@ var seeds = []string{
 	"chec\u212Apoint,chec\u212A", // KELVIN SIGN folds to k
 	"\u017Ftep,http_cl\u0130ent", // LONG S and dotted I do not fold to ASCII
 	"job\x00,\xff,\xe2\x84,step", // NUL, invalid UTF-8, a truncated KELVIN SIGN
-	"0x701,1793",                 // numbers are no names
+	"0x701,1793",                 // numbers are not names
 	"nvrx.ft,a-b,-a-b,0",         // punctuation in the second catalog's names
 	strings.Repeat("\u212A", 64), // longer than a name while folding
 }
@@ -41,8 +41,8 @@ var fuzzed = []*spangate.Catalog{
 	}, []spangate.Preset{{Name: "quiet", Mask: 0}, {Name: "kk", Mask: 3}}),
 }
 
-// naive is an independent implementation of specs. It returns the names of the groups that are on
-// and the unknown names.
+// naive is an independent Resolve. It returns the names of the groups that are on and the unknown
+// names.
 func naive(c *spangate.Catalog, spec string) (on map[string]bool, unknown []string) {
 	members := map[string][]string{}
 	for g := range c.Groups() {
@@ -128,25 +128,25 @@ func FuzzParse(f *testing.F) {
 
 func checkParse(t *testing.T, c *spangate.Catalog, spec string) {
 	m, err := c.Parse(spec)
-	resolved, lacks := c.Resolve(spec)
+	resolved, resolveUnknown := c.Resolve(spec)
 
 	if len(spec) > spangate.MaxSpecLen {
-		if err == nil || m != 0 || resolved != 0 || len(lacks) != 1 {
-			t.Fatalf("a spec of %d bytes was read: %v, %v; %v, %q", len(spec), m, err, resolved, lacks)
+		if err == nil || m != 0 || resolved != 0 || len(resolveUnknown) != 1 {
+			t.Fatalf("a spec of %d bytes was read: %v, %v; %v, %q", len(spec), m, err, resolved, resolveUnknown)
 		}
 		return // naive has no limit
 	}
 
 	// Parse, Resolve and naive agree.
 	on, unknown := naive(c, spec)
-	if !slices.Equal(lacks, unknown) {
-		t.Fatalf("%q lacks %q, naively %q", spec, lacks, unknown)
+	if !slices.Equal(resolveUnknown, unknown) {
+		t.Fatalf("%q: Resolve finds %q unknown, naive %q", spec, resolveUnknown, unknown)
 	}
 	if (err == nil) != (len(unknown) == 0) {
-		t.Fatalf("%q: %v, naively %q is unknown", spec, err, unknown)
+		t.Fatalf("%q: Parse returns %v, naive finds %q unknown", spec, err, unknown)
 	}
 	if got := named(c, resolved); !equalSets(got, on) {
-		t.Fatalf("%q resolves to %v, naively to %v", spec, got, on)
+		t.Fatalf("%q resolves to %v, by naive to %v", spec, got, on)
 	}
 	if err == nil && m != resolved {
 		t.Fatalf("%q parses to %v and resolves to %v", spec, m, resolved)
@@ -235,8 +235,8 @@ func FuzzDecodeJSON(f *testing.F) {
 	}
 	for _, doc := range []string{
 		`null`,             // leaves a target unchanged, as everywhere in encoding/json
-		`1793`,             // a mask is no spec
-		`["job"]`,          // nor is a list
+		`1793`,             // a mask is not a spec
+		`["job"]`,          // neither is a list
 		`"job`,             // truncated
 		`"\ud800"`,         // half a surrogate pair
 		`"\u212a"`,         // folds to k

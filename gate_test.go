@@ -26,7 +26,7 @@ func TestZeroGateIsOff(t *testing.T) {
 	assert.False(t, g.On(spangate.PresetAll))
 }
 
-func TestGateOnIsAnyOfEveryMask(t *testing.T) {
+func TestOnReportsWhetherAnyGroupOfTheMaskIsOn(t *testing.T) {
 	for on := range spangate.Mask(256) {
 		g := spangate.NewGate(on)
 		require.Equal(t, on, g.Load())
@@ -36,7 +36,7 @@ func TestGateOnIsAnyOfEveryMask(t *testing.T) {
 	}
 }
 
-func TestGateReturnsTheMaskBefore(t *testing.T) {
+func TestSwapEnableAndDisableReturnTheOldMask(t *testing.T) {
 	g := spangate.NewGate(0b0011)
 	assert.Equal(t, spangate.Mask(0b0011), g.Swap(0b0110))
 	assert.Equal(t, spangate.Mask(0b0110), g.Enable(0b1100))
@@ -50,8 +50,8 @@ func TestGateReturnsTheMaskBefore(t *testing.T) {
 	assert.Zero(t, g.Load())
 }
 
-// Each goroutine toggles a bit of its own and must find it as it left it. A read and a write that
-// are not one atomic step show only after many rounds.
+// Each goroutine toggles its own bit, which no other may change. A read and a write that are not
+// one atomic step show only after many rounds.
 func TestEnableAndDisableLoseNoBit(t *testing.T) {
 	rounds := 3_000_000
 	if raceEnabled {
@@ -64,7 +64,7 @@ func TestEnableAndDisableLoseNoBit(t *testing.T) {
 			bit := spangate.Mask(1) << (i * 9)
 			for range rounds {
 				if g.Enable(bit).HasAny(bit) || !g.Disable(bit).HasAny(bit) {
-					t.Errorf("bit %d was not as it was left", i)
+					t.Errorf("another goroutine changed bit %d", i)
 					return
 				}
 			}
@@ -155,9 +155,9 @@ func TestCompareAndSwapIsAtomic(t *testing.T) {
 	assert.Equal(t, spangate.Mask(8000), g.Load())
 }
 
-// As with sync/atomic, what a goroutine did before it enabled a group is seen by one that sees the
-// group on.
-func TestEnableHappensBeforeOnThatSeesIt(t *testing.T) {
+// A goroutine that finds a group on sees what another wrote before it enabled the group, as with
+// sync/atomic.
+func TestEnableHappensBeforeAnOnThatReturnsTrue(t *testing.T) {
 	if !spangate.Compiled {
 		return // On is constant: there is nothing to wait for
 	}
@@ -183,7 +183,7 @@ func TestGateHasACacheLineToItself(t *testing.T) {
 }
 
 // On 386 a 64-bit word that is not 8-aligned panics when it is read atomically, wherever
-// the gate stands in a struct.
+// the gate is in a struct.
 func TestGateIsAlignedInsideAStruct(t *testing.T) {
 	s := &struct {
 		b1 byte

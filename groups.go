@@ -2,8 +2,8 @@
 
 package spangate
 
-// Group is a named set of spans that are switched together. The zero value is no valid group of
-// a catalog. A Group is a value and may be copied.
+// Group is a named set of spans that are switched together. The zero value is not a valid group
+// of a catalog. A Group is a value and may be copied.
 type Group struct {
 	// Name is the group's name in a spec: lower-case ASCII letters, digits, '_', '.' and,
 	// not first, '-'; from 1 to [MaxNameLen] bytes.
@@ -74,7 +74,7 @@ var gymGroups = [...]Group{
 	{Name: "sandbox", Bit: BitSandbox, Doc: "running code or a tool in a sandbox"},
 }
 
-// Each table has as many rows as bits; with a row too few or too many this does not compile.
+// This does not compile if a table has too few or too many rows for the bits.
 var (
 	_ = [1]struct{}{}[BitServer>>len(lensGroups)-BitJob]
 	_ = [1]struct{}{}[BitSandbox>>(len(lensGroups)+len(gymGroups)-1)-BitJob]

@@ -14,11 +14,11 @@ const MaxGroups = 64
 // Mask is a set of span groups, one bit for each.
 //
 // The zero value is the empty set. A Mask is a value: == is set equality, copies are
-// independent, and no method changes its receiver. Only a [Catalog] knows what a bit stands
-// for, so a Mask prints as a number; see [Catalog.Format] for names.
+// independent, and no method changes its receiver. Only a [Catalog] knows what a bit means,
+// so a Mask prints as a number; see [Catalog.Format] for names.
 type Mask uint64
 
-// HasAny reports whether some group of g is in m. It is false for the empty g.
+// HasAny reports whether at least one group of g is in m. It is false for the empty g.
 func (m Mask) HasAny(g Mask) bool { return m&g != 0 }
 
 // HasAll reports whether every group of g is in m. It is true for the empty g.

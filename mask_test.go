@@ -64,17 +64,17 @@ func TestMaskKeepsTheLawsOfSets(t *testing.T) {
 		assert.Equal(t, a.Without(b).Without(c), a.Without(b.With(c)), "differences add up")
 		assert.Equal(t, none, a.Without(a), "nothing is left of a set without itself")
 		assert.Equal(t, a.With(b), a.Without(b).With(b), "a difference is undone by a union")
-		assert.False(t, a.Without(b).HasAny(b), "a difference has none of what was taken")
-		assert.True(t, a.With(b).HasAll(b), "a union has all of its parts")
+		assert.False(t, a.Without(b).HasAny(b), "a difference has no group of what was removed")
+		assert.True(t, a.With(b).HasAll(b), "a union has all groups of its parts")
 		assert.Equal(t, a.HasAny(b), b.HasAny(a), "overlap is symmetric")
 		assert.Equal(t, a.HasAll(b) && b.HasAll(a), a == b, "== is equality of sets")
 	})
 }
 
-func TestMaskQuantifiersOfTheEmptySet(t *testing.T) {
+func TestHasAnyOfTheEmptyMaskIsFalseAndHasAllIsTrue(t *testing.T) {
 	for _, m := range []spangate.Mask{0, spangate.BitJob, ^spangate.Mask(0)} {
-		assert.False(t, m.HasAny(0), "%v has some group of none", m)
-		assert.True(t, m.HasAll(0), "%v has all groups of none", m)
+		assert.False(t, m.HasAny(0), "%v has any group of the empty mask", m)
+		assert.True(t, m.HasAll(0), "%v has all groups of the empty mask", m)
 	}
 }
 

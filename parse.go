@@ -65,10 +65,10 @@ func (e *ParseError) Error() string {
 		fmt.Fprint(&b, e.Err)
 		return b.String()
 	}
-	const most = 8
+	const maxListed = 8
 	for i, u := range e.Unknown {
-		if i == most {
-			fmt.Fprintf(&b, ", and %d more", len(e.Unknown)-most)
+		if i == maxListed {
+			fmt.Fprintf(&b, ", and %d more", len(e.Unknown)-maxListed)
 			break
 		}
 		if i > 0 {
@@ -141,7 +141,7 @@ func (c *Catalog) Resolve(text string) (m Mask, unknown []string) {
 	return m, unknown
 }
 
-// eval returns the mask of text without the names that c lacks, and the entries of those.
+// eval returns the mask of the names in text that c has, and the entries of the other names.
 func (c *Catalog) eval(text string) (m Mask, unknown []spec.Entry) {
 	unknown = spec.Eval(text, c.byName,
 		func(n named) { m |= n.mask },
@@ -149,7 +149,7 @@ func (c *Catalog) eval(text string) (m Mask, unknown []spec.Entry) {
 	return m, unknown
 }
 
-// unknownNames returns the error for text, in which c lacks the names of these entries.
+// unknownNames returns the error for text with these entries, whose names c lacks.
 func (c *Catalog) unknownNames(text string, entries []spec.Entry) error {
 	e := &ParseError{
 		Namespace: c.namespace,

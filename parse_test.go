@@ -123,7 +123,7 @@ func TestParseErrorStaysShort(t *testing.T) {
 	assert.NotContains(t, err.Error(), "more")
 }
 
-func TestMessageEndsALongInputAtARune(t *testing.T) {
+func TestMessageCutsALongInputBetweenRunes(t *testing.T) {
 	for pad := range 4 {
 		long := strings.Repeat("x", pad) + strings.Repeat("\u20ac", spangate.MaxSpecLen)
 		_, err := spangate.Parse(long)
@@ -142,7 +142,7 @@ func TestMessageEndsALongInputAtARune(t *testing.T) {
 func TestMessageQuotesTheBeginningOfALongInput(t *testing.T) {
 	ascii := strings.Repeat("x", 300)
 	euro, tail := strings.Repeat("\u20ac", 100), strings.Repeat("\x80", 300)
-	for input, shown := range map[string]string{
+	for input, quoted := range map[string]string{
 		ascii[:256]:                              ascii[:256],
 		ascii[:257]:                              ascii[:257],
 		ascii[:259]:                              ascii[:259],
@@ -155,32 +155,32 @@ func TestMessageQuotesTheBeginningOfALongInput(t *testing.T) {
 		strings.Repeat("\U0001f600", 70) + "x":   strings.Repeat("\U0001f600", 64) + "…",
 		"xxx" + strings.Repeat("\U0001f600", 70): "xxx" + strings.Repeat("\U0001f600", 63) + "…",
 		strings.Repeat("\xff", 300):              strings.Repeat("\xff", 256) + "…", // no byte is part of a rune
-		tail:                                     tail[:252] + "…",                  // nor does a rune begin within four bytes
+		tail:                                     tail[:252] + "…",                  // and no rune begins in the last four bytes
 		ascii[:252] + "\xf0" + tail:              ascii[:252] + "…",
 		ascii[:253] + "\xf0" + tail:              ascii[:253] + "…",
 		ascii[:251] + "\xf0" + tail:              ascii[:251] + "\xf0…", // longer than any rune, so it is not one
 	} {
 		for what, c := range map[string]*spangate.Catalog{"a name": spangate.Gym, "every name of an empty catalog": new(spangate.Catalog)} {
 			_, err := c.Parse(input)
-			assert.ErrorContains(t, err, "spangate: spec "+strconv.Quote(shown)+": unknown name "+strconv.Quote(shown)+" at byte 0;", what)
+			assert.ErrorContains(t, err, "spangate: spec "+strconv.Quote(quoted)+": unknown name "+strconv.Quote(quoted)+" at byte 0;", what)
 		}
 		_, err := spangate.NewCatalog(input, nil, nil)
-		assert.ErrorContains(t, err, "spangate: catalog "+strconv.Quote(shown)+": "+strconv.Quote(shown)+": ")
+		assert.ErrorContains(t, err, "spangate: catalog "+strconv.Quote(quoted)+": "+strconv.Quote(quoted)+": ")
 	}
 }
 
 func TestMessageEscapesBytesThatAreNotUTF8(t *testing.T) {
 	spec := strings.Repeat("\xff", 300)
 	_, err := spangate.Parse(spec)
-	shown := `"` + strings.Repeat(`\xff`, 256) + `…"`
-	assert.EqualError(t, err, "spangate: spec "+shown+": unknown name "+shown+" at byte 0; nemo_gym has "+
+	quoted := `"` + strings.Repeat(`\xff`, 256) + `…"`
+	assert.EqualError(t, err, "spangate: spec "+quoted+": unknown name "+quoted+" at byte 0; nemo_gym has "+
 		strings.Join(append(presetNames(spangate.Gym), spangate.Gym.Names(spangate.PresetAll)...), ", "))
 	resolved, unknown := spangate.Gym.Resolve(spec)
 	assert.Zero(t, resolved)
 	assert.Equal(t, []string{spec}, unknown)
 }
 
-// Every byte, as an entry, and inside one, where nothing is trimmed.
+// As a whole entry, and inside a name, where nothing is trimmed.
 func TestParseReadsEveryByte(t *testing.T) {
 	var alone, within []spangate.Group
 	for i, c := range nameBytes {

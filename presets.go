@@ -2,20 +2,21 @@
 
 package spangate
 
-// Preset is a named mask of one catalog. The zero value is no valid preset. A Preset is a value
+// Preset is a named mask of one catalog. The zero value is not a valid preset. A Preset is a value
 // and may be copied.
 type Preset struct {
 	// Name is the preset's name in a spec. It follows the rule of [Group.Name], and is
 	// neither the name of a group nor [NameAll], which is reserved.
 	Name string
-	// Mask is the set that the name stands for. It may be empty. Each of its bits is that
-	// of a group of the catalog.
+	// Mask is the set that the name means. It may be empty. Each of its bits belongs to a
+	// group of the catalog.
 	Mask Mask
 	// Doc says in a line what the preset is for. It may be empty.
 	Doc string
 }
 
-// NameAll is the name of the preset of all groups. Every catalog has it; none may define it.
+// NameAll is the name of the preset of all groups. Every catalog has it, and none may define
+// another of that name.
 const NameAll = "all"
 
 // The presets of [Gym].

@@ -14,9 +14,9 @@ import (
 //	spans := Spans.Select(BitQuery) // Spans is a Catalog
 //	flag.Var(&spans, "spans", "span groups, as in default,cache")
 //
-// Decoding keeps Catalog, so set it beforehand. The zero value is the empty set of [Gym]: so a
-// Selection that a decoder makes, behind a nil pointer or in a slice or map, is read with Gym.
-// For another catalog, decode a string there and parse it.
+// Decoding keeps Catalog, so set it beforehand. The zero value is the empty set of [Gym]. A
+// Selection that the decoder creates itself, behind a nil pointer or in a slice or map, is
+// therefore read with Gym; for another catalog, decode a string and parse it.
 //
 // A Selection is a value and may be copied. == is set equality between selections with the same
 // Catalog; nil and Gym differ.
@@ -46,8 +46,7 @@ func (s Selection) catalog() *Catalog {
 // String returns the canonical spec of s, as [Catalog.Format] does.
 func (s Selection) String() string { return s.catalog().Format(s.Mask) }
 
-// Set replaces the mask of s by that of spec, as by [Catalog.Parse]. On an error s is
-// unchanged.
+// Set parses spec with [Catalog.Parse] and replaces the mask of s. On an error s is unchanged.
 func (s *Selection) Set(spec string) error {
 	m, err := s.catalog().Parse(spec)
 	if err != nil {

@@ -56,7 +56,7 @@ func TestSelectionRoundTripsThroughTextJSONAndYAML(t *testing.T) {
 	}
 }
 
-func TestSelectionIsAFlag(t *testing.T) {
+func TestSelectionWorksAsAFlagValue(t *testing.T) {
 	for _, define := range map[string]func(*flag.FlagSet, *spangate.Selection){
 		"Var":     func(f *flag.FlagSet, s *spangate.Selection) { f.Var(s, "spans", "") },
 		"TextVar": func(f *flag.FlagSet, s *spangate.Selection) { f.TextVar(s, "spans", *s, "") },
@@ -90,7 +90,7 @@ func TestSelectionThatFailsToDecodeIsUnchanged(t *testing.T) {
 		assert.Equal(t, before, s)
 	}
 	s := before
-	assert.Error(t, json.Unmarshal([]byte("1793"), &s), "a mask is no spec")
+	assert.Error(t, json.Unmarshal([]byte("1793"), &s), "a mask is not a spec")
 	assert.Equal(t, before, s)
 }
 

@@ -62,11 +62,11 @@ func TestConstantsKeepTheirValues(t *testing.T) {
 	assert.EqualValues(t, 0x00ff, spangate.LensPresetAll)
 }
 
-func TestSpineIsServerClientAndRollout(t *testing.T) {
+func TestSpineIsServerHTTPClientAndRollout(t *testing.T) {
 	assert.Equal(t, spangate.BitServer|spangate.BitHTTPClient|spangate.BitRollout, spangate.CrossProcessSpine)
 }
 
-func TestPresets(t *testing.T) {
+func TestPresetsHaveTheirGroups(t *testing.T) {
 	for _, tt := range []struct {
 		catalog *spangate.Catalog
 		preset  string

@@ -24,22 +24,21 @@ import (
 // Bias.
 //
 // Measured: a site that is off, in a loop "if on { started++ }": the check, a branch that is always
-// predicted right, and the loop, which "an empty loop" shows alone. Everything is in the nearest
-// cache. Neighbouring turns overlap in the processor, so the time is throughput: what a busy
-// program loses to one more site.
+// predicted right, and the loop itself, which the row "an empty loop" has alone. Everything is in the nearest
+// cache. Neighbouring turns overlap in the processor, so the time is that of one more site in a busy
+// program, not the latency of a single check.
 //
 // Not measured: a cold cache or branch predictor, and the code that a site adds around the check.
 // Below 1 ns the position of a loop in memory makes more difference than its instructions: compare
 // those.
 //
-// What the compiler could remove: a check whose answer it knows or nothing uses. So each switch is
+// The compiler could remove a check whose result it knows or nothing uses. So each switch is
 // turned on and off first, and started, a package-level variable, is compared with zero at the end
 // (a local one is counted up without a branch). Atomic loads stay in the loop by definition. The
 // load of the plain bool is not moved out of the loop by today's compiler; if it were, the row would
 // have the empty loop's instructions.
 //
-// The peers answer a richer question than one bit: a level, a name, a rule. They are what a program
-// would use instead.
+// The alternatives do more than test one bit: they compare a level, look up a name, apply a rule.
 func BenchmarkCheck(b *testing.B) {
 	b.Run("an empty loop", func(b *testing.B) {
 		measure(b, func(n int) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bench measures spangate beside what a program would use in its place. All of it is Go
-// benchmarks in test files; what each measures, and what not, stands above it:
+// Package bench measures spangate and what a program would use instead. The benchmarks are in test
+// files; a comment above each says what it measures and what it does not:
 //
 //	go test -run '^$' -bench Check ./bench    one of them
 //	go tool benchstat old.txt new.txt         compares two runs

@@ -18,17 +18,16 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// Bias of all benchmarks of a growing program: one site that is off, in the loop of BenchmarkCheck
-// and with its caveats. It is one loop in all rows of a benchmark, so a difference in time is the
-// machine's.
+// Bias of all benchmarks of growth: that of BenchmarkCheck, whose loop they use, with one site that
+// is off. All rows of a benchmark run the same loop, so a difference in time is noise.
 
-// BenchmarkGrowthArmed has 0 to 63 other groups of the site's gate on.
-func BenchmarkGrowthArmed(b *testing.B) {
+// BenchmarkGrowthEnabled has 0 to 63 other groups of the site's gate on.
+func BenchmarkGrowthEnabled(b *testing.B) {
 	const site = spangate.Mask(1) << 63
 	for _, others := range []int{0, 1, 2, 4, 8, 16, 32, 63} {
 		b.Run(fmt.Sprintf("%d others on", others), func(b *testing.B) {
-			armed := spangate.Mask(1)<<others - 1
-			offSite(b, func(on bool) { gate.Store(either(on, armed|site, armed)) }, func(n int) {
+			rest := spangate.Mask(1)<<others - 1
+			offSite(b, func(on bool) { gate.Store(either(on, rest|site, rest)) }, func(n int) {
 				for range n {
 					if gate.On(site) {
 						started++
@@ -56,9 +55,9 @@ func BenchmarkGrowthRegistered(b *testing.B) {
 	}
 }
 
-// BenchmarkGrowthSetSpec is the change of a registry's spec, which is done once for all sites. Two
-// specs take turns, since one that is set already could be recognised. With one group registered
-// the second turns nothing on, which the registry reports: that row may cost more than the next.
+// BenchmarkGrowthSetSpec sets a registry's spec, once for all sites. Two specs take turns, since
+// setting the same one again could be a special case. With one group registered
+// the second turns nothing on.
 func BenchmarkGrowthSetSpec(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprintf("%d registered", n), func(b *testing.B) {
@@ -98,7 +97,7 @@ func registered(b *testing.B, n int) (*registry.Registry, *spangate.Gate) {
 }
 
 // BenchmarkGrowthLeased has a controller over the site's gate watch a file and hold 0 to 10,000
-// leases of another group. What changes and expiries cost with that many is for the benchmarks of package control.
+// leases of another group. The benchmarks of package control measure changes with that many.
 func BenchmarkGrowthLeased(b *testing.B) {
 	for _, n := range []int{0, 1, 100, 10000} {
 		c, g := leased(b, n) // once, not for each number of turns
@@ -170,9 +169,8 @@ func read(n, checks int) {
 	wg.Wait()
 }
 
-// BenchmarkGrowthToggling has all processors but one read the gate while a goroutine swaps its
-// set, but for the site's own group, so often a second. Each swap takes the cache line from every
-// reader once.
+// BenchmarkGrowthToggling has all processors but one read the gate while a goroutine swaps the
+// other groups at the rate of the row. Each swap takes the cache line from every reader once.
 //
 // The goroutine sleeps between swaps up to 10 kHz and spins above, so the last rows keep one
 // processor busy. No program changes its set that often; they show where it would begin to cost.
@@ -232,7 +230,7 @@ func toggle(hz int) (stop func() (swaps int)) {
 
 // BenchmarkGrowthNeighbour shows what the gate's padding is for: a goroutine writes, as fast as it
 // can, to the variable that follows the gate in memory, or to one in the padding, on the word's
-// cache line. It needs a processor of its own: where others need both, the rows spread.
+// cache line. It needs a processor of its own: if other programs take that, the times vary.
 //
 // Not measured: what the padding costs, which is memory and, on arm64, an ADD to reach the word of
 // a gate behind a pointer.
@@ -247,10 +245,10 @@ func BenchmarkGrowthNeighbour(b *testing.B) {
 	}{
 		{"no writes nearby", nil},
 		{"hot neighbour, kept away by the padding", &v.after},
-		{"hot neighbour, as without padding", beside(&v.gate)},
+		{"hot neighbour, as without padding", inPadding(&v.gate)},
 	} {
 		b.Run(row.name, func(b *testing.B) {
-			defer hammer(row.hot)()
+			defer keepWriting(row.hot)()
 			offSite(b, func(on bool) { v.gate.Store(either(on, spangate.BitRollout, 0)) }, func(n int) {
 				for range n {
 					if v.gate.On(spangate.BitRollout) {
@@ -262,8 +260,8 @@ func BenchmarkGrowthNeighbour(b *testing.B) {
 	}
 }
 
-// beside returns a variable in the padding of g that is on the word's cache line.
-func beside(g *spangate.Gate) *atomic.Uint64 {
+// inPadding returns a variable in the padding of g that is on the word's cache line.
+func inPadding(g *spangate.Gate) *atomic.Uint64 {
 	const word = (unsafe.Sizeof(*g) - 8) / 2 // the padding is the same on both sides
 	if (uintptr(unsafe.Pointer(g))+word)%64 < 8 {
 		return (*atomic.Uint64)(unsafe.Add(unsafe.Pointer(g), word+8))
@@ -271,8 +269,8 @@ func beside(g *spangate.Gate) *atomic.Uint64 {
 	return (*atomic.Uint64)(unsafe.Add(unsafe.Pointer(g), word-8))
 }
 
-// hammer writes to word, if it is not nil, until stop is called.
-func hammer(word *atomic.Uint64) (stop func()) {
+// keepWriting writes to word, if it is not nil, until stop is called.
+func keepWriting(word *atomic.Uint64) (stop func()) {
 	if word == nil {
 		return func() {}
 	}

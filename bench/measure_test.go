@@ -13,7 +13,7 @@ import (
 // measure times one turn of loop, which does its operation n times.
 func measure(b *testing.B, loop func(n int)) {
 	b.Helper()
-	// Callgrind takes a stack that moves or a goroutine that is preempted for the end of counted.
+	// Callgrind mistakes a moved stack or a preempted goroutine for the end of counted.
 	growStack()
 	runtime.Gosched() // begins a time slice
 	b.ReportAllocs()
@@ -21,8 +21,8 @@ func measure(b *testing.B, loop func(n int)) {
 	counted(loop, b.N)
 }
 
-// measureWarm is measure after enough turns that what is done once is not measured. Go fills its
-// caches of type assertions at about one miss in a thousand.
+// measureWarm is measure after a warm-up: Go fills its caches of type assertions at about one miss
+// in a thousand.
 func measureWarm(b *testing.B, loop func(n int)) {
 	b.Helper()
 	loop(10_000)

@@ -14,7 +14,7 @@ import (
 // Bias.
 //
 // Measured: the spec "default,sandbox" turned into a set again and again, with names and tables in
-// cache. Split-and-map is what one writes in Go in ten lines: it folds and trims as Go does, has no
+// cache. Split and map is the ten lines of Go that a program would have instead: it folds and trims as Go does, has no
 // exclusions, and reports only the first unknown name, without an offset. The row Python/resolve
 // does the work of nemo-lens's resolve; python/nemo_lens_shaped.py was written for this comparison.
 //

@@ -19,11 +19,10 @@ import (
 // ratio smaller. Where a value is in the context between the span and its parent, the gate allocates
 // once more.
 //
-// Not measured: calls of the span's methods in between, which through the gate are one promoted
-// call further away.
+// Not measured: calls of the span's methods, which through the gate are one promoted call more.
 //
-// The SDK allocates about 600 bytes a span, and how often the collector runs depends on the heap:
-// the times of these rows spread more than others.
+// The SDK allocates about 600 bytes a span, and how often the garbage collector runs depends on the
+// heap, so these times vary more than others.
 func BenchmarkSpanOn(b *testing.B) {
 	for _, under := range []struct {
 		name       string
@@ -76,7 +75,7 @@ func value(b *testing.B, t trace.Tracer) {
 	})
 }
 
-// BenchmarkTracer asks for a scope seen before, as some instrumentation does for every span.
+// BenchmarkTracer gets the tracer of a known scope, which some instrumentation does for every span.
 func BenchmarkTracer(b *testing.B) {
 	b.Run("SDK", func(b *testing.B) { tracer(b, sdkProvider(sdkDefault)) })
 	b.Run("through the gate", func(b *testing.B) { tracer(b, gatedProvider) })

@@ -18,18 +18,18 @@ import (
 // Bias.
 //
 // Measured: Start by a tracer that is off, in a loop with one context and one name, everything in
-// cache. The peers are the ways that there are today to have no span: OpenTelemetry's no-op, the
-// SDK's samplers, and at the end of the scale the SDK recording. Each row pays for the collection
-// of what it allocates.
+// cache. The alternatives are the other ways to have no span: OpenTelemetry's no-op and the SDK's
+// samplers; the SDK recording is there for scale. Each row includes the garbage collection of what
+// it allocates.
 //
 // Not measured: End, which is an empty method on every span but a recording one; deep contexts, in
-// which every row looks further for its parent; the exporter.
+// which every row takes longer to find its parent; the exporter.
 //
-// The peers do other work than the gate, some of it useful: a sampler that drops a span still gives
-// it an identity, and hides what is beneath it. A ParentBased sampler records under a sampled
+// The alternatives do other work than the gate: a sampler that drops a span still gives it an
+// identity, and drops what is beneath it. A ParentBased sampler records under a sampled
 // parent; its row says so.
 //
-// What the compiler could remove: nothing, since Start is called through an interface.
+// The compiler can remove nothing, since Start is called through an interface.
 
 func BenchmarkStartNoParent(b *testing.B) {
 	starts(b, start, noSpanRows)
@@ -137,10 +137,10 @@ func ratioZero() trace.Tracer {
 	return sdkProvider(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0))).Tracer("bench")
 }
 
-// gatedTracer is of group rollout, behind gate, over the SDK recording.
+// gatedTracer returns a tracer of the group rollout, behind gate, over the SDK recording.
 func gatedTracer() trace.Tracer { return gatedProvider.Tracer("bench") }
 
-// gatedProvider is one for all, since only spans that it started itself count as gated under it.
+// gatedProvider is shared by all benchmarks, since a provider is fast under its own spans only.
 var gatedProvider = func() trace.TracerProvider {
 	p, err := otelgate.NewTracerProvider(sdkProvider(sdkDefault), &gate, otelgate.Rule{Group: spangate.BitRollout})
 	if err != nil {
@@ -152,8 +152,8 @@ var gatedProvider = func() trace.TracerProvider {
 // sdkDefault is the sampler of an SDK without options.
 var sdkDefault = sdktrace.ParentBased(sdktrace.AlwaysSample())
 
-// sdkProvider is the SDK as a program has it that exports, without what exporting costs: without a
-// processor the SDK takes shortcuts.
+// sdkProvider returns an SDK that drops its spans in a processor: without a processor the SDK takes
+// shortcuts, and an exporter would add its own cost.
 func sdkProvider(sampler sdktrace.Sampler) trace.TracerProvider {
 	return sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler), sdktrace.WithSpanProcessor(discard{}))
 }
@@ -183,7 +183,7 @@ func gatedSpan() context.Context {
 	return ctx
 }
 
-// valueKey is the key of a value that a program keeps in its context.
+// valueKey is the key of a program's value in its context.
 type valueKey struct{}
 
 // deeper puts a value beneath what parent returns.

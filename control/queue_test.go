@@ -466,6 +466,11 @@ func TestLoggedRefusalsAreLimitedPerSecond(t *testing.T) {
 		require.Equal(t, map[string]any{"from": "192.0.2.1"}, attrsOf(refused[1]))
 		require.Len(t, refuse(100), control.MaxRefusals-2)
 
+		sleep(time.Second)
+		refuse(control.MaxRefusals + 1)
+		sleep(time.Second)
+		require.EqualValues(t, 1, attrsOf(refuse(1)[0])["suppressed"])
+
 		sleep(time.Hour)
 		require.NoError(t, f.SetBaseline(baseline("job")))
 		control.LogRefusal(f.Controller)

@@ -30,7 +30,7 @@ func TestEveryRuledScopeIsOffWhenSitesAreCompiledOut(t *testing.T) {
 	assert.IsType(t, (*otherSpan)(nil), s)
 }
 
-func TestCompiledOutLibraryLeavesItsCallersSpanAlone(t *testing.T) {
+func TestCompiledOutLibraryDoesNotChangeItsCallersSpan(t *testing.T) {
 	exported := tracetest.NewInMemoryExporter()
 	sdk := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exported))
 	p, err := NewTracerProvider(sdk, spangate.NewGate(1), Rule{Scope: "lib", Group: 1})

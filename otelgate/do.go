@@ -33,7 +33,7 @@ func Do(ctx context.Context, tracer trace.Tracer, name string, fn func(context.C
 		return fmt.Errorf("otelgate: Do: span %.256q: nil %s; nothing was run", name, what)
 	}
 	if t, ok := tracer.(*gatedTracer); ok {
-		tracer = t.transparent
+		tracer = t.forDo
 	}
 	ctx, s := tracer.Start(ctx, name, opts...)
 	if _, off := s.(*inert); off {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package otelgate puts the spans of any [trace.TracerProvider] behind a
-// [spangate.Gate], so that code that knows nothing of gates, such as third-party
-// instrumentation, is switched on and off by group while it runs. No choice of groups breaks a
-// trace.
+// Package otelgate wraps any [trace.TracerProvider] so that a [spangate.Gate] turns its spans on
+// and off by group while the program runs, those of third-party instrumentation included. No
+// choice of groups breaks a trace.
 //
 // A [TracerProvider] maps instrumentation scopes, span names and span kinds to groups by
 // [Rule]. Install it where the SDK's provider would go:
@@ -16,7 +15,7 @@
 //	otel.SetTracerProvider(provider)
 //	defer provider.Shutdown(ctx)
 //
-// # What a site that is off does
+// # Sites that are off
 //
 // Whether a span exists is decided once, when Start is called: a span that was started ends and
 // is exported however the gate changes later, and a span that was not started never appears. A
@@ -26,12 +25,12 @@
 // span has the span context of the span above, so what is beneath it joins that span. It
 // records nothing and changes no other span: its End, SetName, SetStatus, SetAttributes and
 // AddEvent have no effect. Libraries whose instrumentation is a pair of hooks drop the span that
-// they start, and later take one from the context to name, mark and end it. There they find the
+// they start, and later take one from the context to rename, mark and end it. There they find the
 // inert span, not their caller's.
 //
 //	in the context           the context returned                 the span returned
-//	no span                  as it was                            inert, no span context
-//	an inert span            as it was                            that inert span
+//	no span                  unchanged                            inert, no span context
+//	this provider's inert    unchanged                            that inert span
 //	any other span           with an inert span in its place      that inert span
 //	any, WithNewRoot given   without the parent                   inert, no span context
 //
@@ -41,15 +40,15 @@
 // A transparent site leaves the context unchanged while it is off, so that what inner code
 // writes to [trace.SpanFromContext] lands on the nearest span that is on. Three kinds of site
 // are transparent: code that checks [spangate.Gate.On] before it starts a span, [Do], and the
-// sites of a [Rule.Transparent] or a [TracerProvider.Transparent]. (Beneath a bare span context
-// the latter two put the inert span in the context all the same, so that a gated provider is
-// found there.)
+// sites of a [Rule.Transparent] or a [TracerProvider.Transparent]. The latter two make one
+// exception: beneath a bare span context, which has no gated provider for code that looks for one
+// there, they put the inert span in the context.
 //
-// # What a span that is on is
+// # Spans that are on
 //
-// It wraps the base's span. If the base's span is a
+// A span that is on wraps the base's span. If the base's span is a
 // [go.opentelemetry.io/otel/sdk/trace.ReadWriteSpan], so is the gated one: code that asserts the
-// span in a context to an interface of the SDK succeeds as it does without a gate. Span
+// span in a context to an interface of the SDK succeeds as without a gate. Span
 // processors, exporters and samplers see the base's own spans, parents included.
 //
 // Some instrumentation, otelhttp for one, takes its provider from the span in the context.
@@ -64,30 +63,30 @@
 // a trace each, as they do without a gate.
 //
 // A tracer that was fetched from otel.GetTracerProvider before any provider was installed
-// delegates to the first provider that is installed, for good. If that is not the gated one,
+// delegates permanently to the first provider that is installed. If that is not the gated one,
 // the tracer is not gated: install the gated provider first, and once.
 //
-// A provider that adds profiling labels to spans belongs under the gate, as its base. Over the
-// gate it would label inert spans, and hide the gated provider from code that looks for it
-// through a span.
+// A provider that adds profiling labels to spans must be the base of the gated provider. If it
+// wrapped the gated provider, it would label inert spans, and code that takes its provider from
+// a span would not find the gated one.
 //
 // Some instrumentation, otelpgx and Traefik's for example, starts nothing unless the span above
 // it records. While the group of the span above is off, the inert span in the context does not
 // record, so that instrumentation starts no spans although its own group is on.
 //
-// Code that asserts the span in a context to a type of the SDK and does not check that it is
-// one panics beneath a site that is off, as it does beneath a span that is not sampled.
+// Code that asserts the span in a context to a type of the SDK without checking the result
+// panics beneath a site that is off, as it does beneath a span that is not sampled.
 //
 // Built with -tags spangate_off, every span that a rule matches, and every span of a view made
-// by Group, is off for good.
+// by Group, is always off.
 //
-// # What it costs
+// # Cost
 //
 // The Start of a site that is off, without options, allocates nothing if there is no span above,
 // if the span above is inert, or if the context is the one that the Start of a gated span
 // returned. Otherwise it allocates once. Transparent sites allocate nothing under a gated span,
-// however far above it is. The caller builds the options before Start can look at the gate: in
-// a hot place, guard the call with [spangate.Gate.On] and build attributes inside.
+// however far above it is. The caller builds the options before Start checks the gate: in hot
+// code, guard the call with [spangate.Gate.On] and build attributes inside.
 //
 // A span that is on costs two allocations more than the base's, and three if the span above is
 // inert, or is gated and the context is not the one that its Start returned. Tracer allocates

@@ -33,7 +33,7 @@ func (printingTracer) Start(ctx context.Context, name string, _ ...trace.SpanSta
 	return ctx, trace.SpanFromContext(ctx)
 }
 
-// Libraries that know nothing of gates are switched by the names of their scopes. Spans beneath
+// Libraries without gates are switched by the names of their scopes. Spans beneath
 // them stay in the trace.
 func ExampleNewTracerProvider() {
 	sdk := printer{} // sdktrace.NewTracerProvider(…) in a program

@@ -66,8 +66,8 @@ func TestInertSpanHasEveryMethodOfASpan(t *testing.T) {
 	assert.Equal(t, noop.Span{}, s.Span, "methods that are not written out are no-ops")
 }
 
-// Otherwise two providers in turn would build a chain that grows with every site.
-func TestInertSpanUnderAnotherProvidersIsOfTheSpanAboveBoth(t *testing.T) {
+// Otherwise the chain of inert spans would grow with every site of alternating providers.
+func TestInertSpansOfTwoProvidersDoNotChain(t *testing.T) {
 	ctx := trace.ContextWithSpan(t.Context(), above{})
 	providers := [2]*TracerProvider{}
 	for i := range providers {

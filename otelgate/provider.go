@@ -29,11 +29,11 @@ var (
 	// ErrInvalidRule is a rule with a field that is not valid, as [Rule] says, or with a group
 	// that the catalog of [Names] does not have.
 	ErrInvalidRule = errors.New("invalid rule")
-	// ErrInvalidOption is an option that is not a rule, with an argument that it can't have.
+	// ErrInvalidOption is an option other than a rule that has an invalid argument.
 	ErrInvalidOption = errors.New("invalid option")
 )
 
-// TracerProvider is a [trace.TracerProvider] whose spans stand behind a gate. Make one with
+// TracerProvider is a [trace.TracerProvider] whose spans a gate turns on and off. Make one with
 // [NewTracerProvider]; the zero value and nil start no spans. It is safe for concurrent use and
 // must not be copied.
 //
@@ -49,7 +49,7 @@ type TracerProvider struct {
 	gate  *spangate.Gate
 
 	group       *spangate.Mask // of every scope, in place of the rules; nil: the rules decide
-	transparent bool           // whatever the rules say
+	transparent bool           // every site is transparent, whatever the rules say
 
 	// origin is shared with the views of the provider.
 	origin *origin
@@ -60,7 +60,7 @@ type TracerProvider struct {
 	tracers map[scope]*gatedTracer
 }
 
-// scope is what tells the tracers of a provider apart.
+// scope is the key of a tracer in its provider.
 type scope struct {
 	name, version, schemaURL string
 	attributes               attribute.Distinct
@@ -68,9 +68,9 @@ type scope struct {
 
 var _ trace.TracerProvider = (*TracerProvider)(nil)
 
-// NewTracerProvider returns a provider that starts the spans of base for which the rules
-// find a group that is on. The first rule that matches a span's scope, name and kind
-// decides; a span without a rule passes through ungated.
+// NewTracerProvider returns a provider that starts spans of base while their groups are on. The
+// first rule that matches a span's scope, name and kind gives its group; a span without a rule is
+// always on.
 //
 // It fails, with [ErrNilProvider], [ErrPlaceholder], [ErrNilGate], [ErrInvalidRule] or
 // [ErrInvalidOption], on a base or gate that is nil, on an invalid option, and on the
@@ -101,9 +101,9 @@ func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, opts ...O
 	return p, nil
 }
 
-// isNil reports whether v, a provider or an option, is nil or a nil pointer in an interface.
-// No other kind that can be nil can be a provider, which embeds a type of OpenTelemetry's. Nil
-// [Rules] are a valid option without rules.
+// isNil reports whether v, a provider or an option, is nil or a nil pointer in an interface. Of the
+// other kinds that can be nil, none can be a provider, which must embed a type of OpenTelemetry's,
+// and nil [Rules] are a valid option without rules.
 func isNil(v any) bool {
 	if v == nil {
 		return true
@@ -140,7 +140,7 @@ func (p *TracerProvider) Tracer(name string, opts ...trace.TracerOption) trace.T
 	if t != nil {
 		return t
 	}
-	t = p.newTracer(p.base.Tracer(name, opts...), p.sites(key.name))
+	t = p.newTracer(p.base.Tracer(name, opts...), p.sitesOf(key.name))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if first := p.tracers[key]; first != nil {
@@ -158,14 +158,14 @@ func (p *TracerProvider) newTracer(base trace.Tracer, s sites) *gatedTracer {
 		base = noop.Tracer{} // a faulty base must not make its callers panic
 	}
 	t := &gatedTracer{base: base, origin: p.origin, sites: s}
-	t.transparent = &gatedTracer{base: base, origin: p.origin, sites: s.transparent()}
+	t.forDo = &gatedTracer{base: base, origin: p.origin, sites: s.transparent()}
 	return t
 }
 
-// sites returns the sites of a scope's spans.
-func (p *TracerProvider) sites(scope string) sites {
+// sitesOf returns the sites of a scope's spans.
+func (p *TracerProvider) sitesOf(scope string) sites {
 	if p.group != nil {
-		return sites{rest: p.site(Rule{Group: *p.group})}
+		return sites{rest: p.siteOf(Rule{Group: *p.group})}
 	}
 	all := sites{rest: site{roots: p.origin.rootsOf(nil)}}
 	for _, r := range p.rules {
@@ -173,22 +173,22 @@ func (p *TracerProvider) sites(scope string) sites {
 			continue
 		}
 		if r.Name == "" && r.Kind == trace.SpanKindUnspecified {
-			all.rest = p.site(r)
+			all.rest = p.siteOf(r)
 			break
 		}
-		all.special = append(all.special, special{r.Name, r.Kind, p.site(r)})
+		all.special = append(all.special, special{r.Name, r.Kind, p.siteOf(r)})
 	}
 	return all
 }
 
-// site returns the site of spans that r decides about.
-func (p *TracerProvider) site(r Rule) site {
+// siteOf returns the site of spans that r decides about.
+func (p *TracerProvider) siteOf(r Rule) site {
 	gate := cmp.Or(r.Gate, p.gate)
 	return site{gate, r.Group, r.Transparent || p.transparent, p.origin.rootsOf(gate)}
 }
 
 // Roots returns the groups of gate whose sites have been off where their span would have begun
-// a trace: there was no valid span in the context, or the caller asked for a new root. While
+// a trace: there was no valid span in the context, or the caller gave WithNewRoot. While
 // such a group is off, spans beneath its sites begin a trace each, and libraries that start
 // nothing unless the span above records start nothing at all; control.Roots reports that to
 // an operator. Roots returns the empty set for a gate that p does not know.
@@ -214,15 +214,15 @@ func (p *TracerProvider) Group(g spangate.Mask) *TracerProvider {
 }
 
 // Transparent returns a view of p whose sites leave the context unchanged while they are off,
-// for code that does as [Rule.Transparent] demands. Don't give the view to a library.
+// for code that meets the condition of [Rule.Transparent]. Don't give the view to a library.
 func (p *TracerProvider) Transparent() *TracerProvider {
 	view := p.view()
 	view.transparent = true
 	return view
 }
 
-// WithGate returns a view of p over another namespace's gate, which decides wherever p's own
-// gate would: for rules without a gate, and for views that the view's Group returns. Code that
+// WithGate returns a view of p in which gate, of another namespace, replaces p's own: for rules
+// without a gate, and for views that the view's Group returns. Code that
 // finds its provider through a span of the view gets p, with p's own gate: the groups of p's
 // rules are of p's namespace. A nil gate changes nothing.
 func (p *TracerProvider) WithGate(gate *spangate.Gate) *TracerProvider {

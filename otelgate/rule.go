@@ -41,7 +41,7 @@ type Rule struct {
 // Rules is a list of rules, which is an [Option] as a whole.
 type Rules []Rule
 
-// EmptyScope is the name, as the SDK has it, of a scope whose name is empty.
+// EmptyScope is the name that the SDK gives to a scope whose name is empty.
 const EmptyScope = "go.opentelemetry.io/otel/sdk/tracer"
 
 // HTTPRules returns the rules that put otelhttp's server spans in the group server and its
@@ -75,7 +75,7 @@ type optionFunc func(*config)
 
 func (f optionFunc) apply(c *config) { f(c) }
 
-// Names gives the catalog of the provider's gate, so that [NewTracerProvider] refuses a rule of
+// Names passes the catalog of the provider's gate, so that [NewTracerProvider] refuses a rule of
 // that gate with a bit that c does not have: no spec could turn it on. Rules of other gates are
 // not checked. A nil c is [ErrInvalidOption].
 func Names(c *spangate.Catalog) Option {
@@ -114,7 +114,7 @@ func (r Rule) validate() error {
 		}
 	}
 	if r.Kind < trace.SpanKindUnspecified || r.Kind > trace.SpanKindConsumer {
-		return fmt.Errorf("kind %d is none of OpenTelemetry's; leave it unspecified to match any", r.Kind)
+		return fmt.Errorf("kind %d is not one of OpenTelemetry's; leave it unspecified to match any", r.Kind)
 	}
 	if r.Group == 0 {
 		return fmt.Errorf("scope %.256q has no group, so nothing could ever turn it on; give it one", r.Scope)

@@ -11,7 +11,7 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// site says when spans are on: always, or while some group of a gate is.
+// site says when spans are on: always, or while a group of a gate is on.
 type site struct {
 	gate        *spangate.Gate // nil: always
 	group       spangate.Mask
@@ -54,15 +54,15 @@ func (s sites) transparent() sites {
 	return s
 }
 
-// site returns the site of a span.
-func (s *sites) site(name string, opts []trace.SpanStartOption) *site {
+// of returns the site of a span.
+func (s *sites) of(name string, opts []trace.SpanStartOption) *site {
 	if len(s.special) == 0 {
 		return &s.rest
 	}
 	return s.find(name, opts)
 }
 
-// find is site for sites with special ones. It evaluates the options only if the name matches a
+// find is the method of, for a scope with special sites. It evaluates the options only if the name matches a
 // special site that has a kind.
 func (s *sites) find(name string, opts []trace.SpanStartOption) *site {
 	kind := trace.SpanKindUnspecified
@@ -85,7 +85,7 @@ func (s *sites) find(name string, opts []trace.SpanStartOption) *site {
 	return &s.rest
 }
 
-// anyOn reports whether a span of some name and kind would be on.
+// anyOn reports whether a span of any name and kind would be on.
 func (s *sites) anyOn() bool {
 	for i := range s.special {
 		if s.special[i].site.on() {

@@ -19,7 +19,7 @@ import (
 // since libraries assert a span to [sdktrace.ReadOnlySpan] or ReadWriteSpan.
 //
 // Methods are promoted and not written out: the SDK's End records a panic only when the
-// deferred call reaches it directly, and a promoted method does not stand in between.
+// deferred call reaches it directly, and a promoted method does not count as a call in between.
 type sdkSpan struct {
 	sdktrace.ReadWriteSpan
 	started
@@ -145,11 +145,12 @@ func underlying(span trace.Span) trace.Span {
 
 // own returns the span that the base put in its context, given the span that it returned. The
 // two differ if the base is a provider that adds profiling labels; when the next span starts,
-// such a base looks for the span that it put there.
+// such a base expects the span that it put there.
 //
-// If the base put no span in its context, and the values of that context have changed since, it
-// may hold s itself by now. So after more steps than any stack of providers takes, own takes
-// the returned span, which is always older than s.
+// If the base put no span in its context, and the context's values can change, as in a web
+// framework's context, the span found there may be s itself, and underlying would never end.
+// After more steps than any stack of providers has, own therefore returns the span that the base
+// returned, which is older than s.
 func (s *started) own(returned trace.Span, steps int) trace.Span {
 	if steps > 100 {
 		return returned

@@ -16,9 +16,8 @@ type gatedTracer struct {
 
 	base   trace.Tracer
 	origin *origin
-	sites
-	// transparent is the same tracer with every site transparent, for Do.
-	transparent *gatedTracer
+	sites  sites
+	forDo  *gatedTracer // the same tracer with every site transparent
 }
 
 var _ trace.Tracer = (*gatedTracer)(nil)
@@ -30,28 +29,28 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 	if ctx == nil {
 		return t.Start(context.Background(), name, opts...)
 	}
-	above := ctx.Value(spanKey)
-	s := t.site(name, opts)
+	current := ctx.Value(spanKey)
+	s := t.sites.of(name, opts)
 	if s.on() {
-		return t.on(ctx, above, name, opts)
+		return t.on(ctx, current, name, opts)
 	}
-	if above == nil {
+	if current == nil {
 		s.markRoot()
 		return ctx, &t.origin.provider.none
 	}
-	if span, ok := above.(*sdkSpan); ok && span.inert.origin == t.origin && len(opts) == 0 {
-		return span.beneath(ctx, s.transparent) // as in off, but faster
+	if span, ok := current.(*sdkSpan); ok && span.inert.origin == t.origin && len(opts) == 0 {
+		return span.beneath(ctx, s.transparent) // as off does, but faster
 	}
-	return t.off(ctx, above, opts, s)
+	return t.off(ctx, current, opts, s)
 }
 
-// on starts a span of the base and wraps it. above is the current span of ctx, or nil.
-func (t *gatedTracer) on(ctx context.Context, above any, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
+// on starts a span of the base and wraps it. current is the current span of ctx, or nil.
+func (t *gatedTracer) on(ctx context.Context, current any, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
 	baseCtx := ctx
-	if span, ok := above.(*sdkSpan); ok && span.ctx == ctx && span.inert.origin == t.origin {
-		baseCtx = span.base // nearly always, and without an allocation
-	} else if above != nil {
-		baseCtx = t.baseContext(ctx, above)
+	if span, ok := current.(*sdkSpan); ok && span.ctx == ctx && span.inert.origin == t.origin {
+		baseCtx = span.base // the common case, without an allocation
+	} else if current != nil {
+		baseCtx = t.baseContext(ctx, current)
 	}
 	next, base := t.base.Start(baseCtx, name, opts...)
 	if next == nil {
@@ -60,7 +59,7 @@ func (t *gatedTracer) on(ctx context.Context, above any, name string, opts []tra
 	rw, ok := base.(sdktrace.ReadWriteSpan)
 	if !ok {
 		if _, off := base.(*inert); off || base == nil { // the base is gated too, and its gate is off; or it is faulty
-			return t.off(ctx, above, opts, t.site(name, opts))
+			return t.off(ctx, current, opts, t.sites.of(name, opts))
 		}
 		return t.wrapOther(next, base)
 	}
@@ -70,8 +69,8 @@ func (t *gatedTracer) on(ctx context.Context, above any, name string, opts []tra
 	return span.ctx, span
 }
 
-// wrapOther returns what Start returns for a base span that is not the SDK's. base and ctx are
-// what the base's Start returned.
+// wrapOther returns what Start returns for a base span that is no sdktrace.ReadWriteSpan: one of
+// another SDK, or one that the sampler dropped. base and ctx are what the base's Start returned.
 func (t *gatedTracer) wrapOther(ctx context.Context, base trace.Span) (context.Context, trace.Span) {
 	span := &otherSpan{base, started{inert: inert{origin: t.origin}, base: ctx}}
 	span.ctx = trace.ContextWithSpan(ctx, span)
@@ -79,11 +78,11 @@ func (t *gatedTracer) wrapOther(ctx context.Context, base trace.Span) (context.C
 	return span.ctx, span
 }
 
-// Enabled reports whether a span of some name and kind that is started now could be on. It is
+// Enabled reports whether a span that is started now could be on, under any name and kind. It is
 // false if every span would be inert, or if the base's tracer has Enabled and that is false. It
 // is OpenTelemetry's Tracer.Enabled. A nil ctx counts as [context.Background].
 func (t *gatedTracer) Enabled(ctx context.Context) bool {
-	if !t.anyOn() {
+	if !t.sites.anyOn() {
 		return false
 	}
 	base, ok := t.base.(interface {
@@ -98,16 +97,16 @@ func (t *gatedTracer) Enabled(ctx context.Context) bool {
 	return base.Enabled(t.baseContext(ctx, ctx.Value(spanKey)))
 }
 
-// baseContext returns ctx, whose current span is above, with the base's own span in place of a
+// baseContext returns ctx, whose current span is given, with the base's own span in place of a
 // gated or inert one. The SDK counts the children of a span, and samplers and span processors
-// look at the parent, only if it is of the SDK's own type.
-func (t *gatedTracer) baseContext(ctx context.Context, above any) context.Context {
-	switch s := above.(type) {
+// read the parent, only if it is of the SDK's own type.
+func (t *gatedTracer) baseContext(ctx context.Context, current any) context.Context {
+	switch s := current.(type) {
 	case *sdkSpan:
 		return trace.ContextWithSpan(ctx, underlying(s))
 	case *otherSpan:
 		if s.ctx == ctx && s.inert.origin == t.origin {
-			return s.base // as on does for a span of the SDK
+			return s.base // without an allocation, as in on
 		}
 		return trace.ContextWithSpan(ctx, underlying(s))
 	case *inert:
@@ -116,17 +115,17 @@ func (t *gatedTracer) baseContext(ctx context.Context, above any) context.Contex
 	return ctx
 }
 
-// off returns what the Start of a site that is off returns if the current span of ctx is above.
+// off returns what Start returns at a site that is off; current is the current span of ctx.
 // A transparent site leaves ctx unchanged, unless code beneath it would not find a gated
 // provider there.
-func (t *gatedTracer) off(ctx context.Context, above any, opts []trace.SpanStartOption, s *site) (context.Context, trace.Span) {
+func (t *gatedTracer) off(ctx context.Context, current any, opts []trace.SpanStartOption, s *site) (context.Context, trace.Span) {
 	if len(opts) > 0 {
 		if c := startConfig(opts); c.NewRoot() {
 			s.markRoot()
-			return t.detach(ctx, above)
+			return t.detach(ctx, current)
 		}
 	}
-	switch a := above.(type) {
+	switch a := current.(type) {
 	case *sdkSpan:
 		if a.inert.origin == t.origin {
 			return a.beneath(ctx, s.transparent)
@@ -140,7 +139,7 @@ func (t *gatedTracer) off(ctx context.Context, above any, opts []trace.SpanStart
 			return a.beneath(ctx, s.transparent)
 		}
 	}
-	return t.offForeign(ctx, above, s)
+	return t.offForeign(ctx, current, s)
 }
 
 // offForeign is off for a current span that is not one of t's provider, or that is a span
@@ -169,10 +168,10 @@ func (t *gatedTracer) offForeign(ctx context.Context, current any, s *site) (con
 
 // detach returns what the Start of a site that is off returns if the caller gave WithNewRoot:
 // spans beneath the site must not join the trace above.
-func (t *gatedTracer) detach(ctx context.Context, above any) (context.Context, trace.Span) {
+func (t *gatedTracer) detach(ctx context.Context, current any) (context.Context, trace.Span) {
 	none := &t.origin.provider.none
-	// Also if above is not valid: the SDK joins a span context that has only a trace ID.
-	if above != nil && above != any(none) {
+	// Also if current is not valid: the SDK joins a span context that has only a trace ID.
+	if current != nil && current != any(none) {
 		ctx = trace.ContextWithSpan(ctx, none)
 	}
 	return ctx, none

@@ -14,7 +14,7 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// The race detector makes sync.Pool drop what it is given, so these hold without it.
+// The race detector makes sync.Pool drop values, so these tests do not run under it.
 
 // TestResolveAllocatesInProportionToTheSpec compares one spec over a registry and over one
 // that is four times as large.

@@ -19,9 +19,9 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// crowd is the registry that the goroutines of the test change. Specs and presets are chosen such
-// that a word between two generations, such as the union of two specs, is a word of none.
-type crowd struct {
+// fixture has what the goroutines of a test set and register. Specs and presets are chosen such that
+// a word between two generations, such as the union of two specs, belongs to no generation.
+type fixture struct {
 	specs   []string
 	pins    [][]string
 	members map[string]modelNamespace
@@ -29,8 +29,8 @@ type crowd struct {
 	gates   map[string][2]library // two gates of one catalog, so that Override may change it
 }
 
-func newCrowd(t testing.TB) *crowd {
-	c := &crowd{
+func newFixture(t testing.TB) *fixture {
+	c := &fixture{
 		specs:   []string{"low", "high", "all,-low", "all,-high,-shared", "ends,late", "shared", "-all"},
 		pins:    [][]string{{}, {"shared"}, {"a1", "b2", "c3", "d4"}},
 		members: map[string]modelNamespace{}, opts: map[string][]registry.RegisterOption{}, gates: map[string][2]library{},
@@ -51,9 +51,9 @@ func newCrowd(t testing.TB) *crowd {
 	return c
 }
 
-// words returns the words that a gate of each namespace may show: those of every
-// generation there can be, and the empty one while the namespace is not registered.
-func (c *crowd) words() map[string]map[spangate.Mask]bool {
+// words returns the words that a gate of each namespace may have: those of every possible
+// generation, and the empty one while the namespace is not registered.
+func (c *fixture) words() map[string]map[spangate.Mask]bool {
 	words := map[string]map[spangate.Mask]bool{}
 	namespaces := slices.Sorted(maps.Keys(c.members))
 	for _, namespace := range namespaces {
@@ -85,7 +85,7 @@ func (c *crowd) words() map[string]map[spangate.Mask]bool {
 }
 
 func TestGatesShowOnlyWordsOfGenerations(t *testing.T) {
-	c := newCrowd(t)
+	c := newFixture(t)
 	words := c.words()
 	r := registry.New()
 	var done atomic.Bool
@@ -105,7 +105,7 @@ func TestGatesShowOnlyWordsOfGenerations(t *testing.T) {
 	}
 	readers.Go(func() {
 		for ; !done.Load(); runtime.Gosched() {
-			// a1 and a8 come and go with one namespace, and both are ends.
+			// a1 and a2 are of one namespace, so both are registered or neither is.
 			enabled, _ := r.Resolve("all")
 			assert.Equal(t, slices.Contains(enabled, "a1"), slices.Contains(enabled, "a2"), "two generations in one read")
 			presets := r.Presets()
@@ -126,7 +126,7 @@ func TestGatesShowOnlyWordsOfGenerations(t *testing.T) {
 	done.Store(true)
 	readers.Wait()
 
-	// One goroutine that does only what is left over ends with the same words.
+	// A registry in which one goroutine sets only the final state has the same words.
 	again := registry.New()
 	if spec, pin, pinned := registry.Intent(r); pinned {
 		require.NoError(t, again.Pin(pin...))
@@ -136,7 +136,7 @@ func TestGatesShowOnlyWordsOfGenerations(t *testing.T) {
 	live := newSet(r.Namespaces()...)
 	want := map[string]library{}
 	for namespace := range live {
-		want[namespace] = newCrowd(t).gates[namespace][0].add(t, again, c.opts[namespace]...)
+		want[namespace] = newFixture(t).gates[namespace][0].add(t, again, c.opts[namespace]...)
 	}
 	require.Equal(t, again.Enabled(), r.Enabled())
 	require.Equal(t, again.Pending(), r.Pending())
@@ -151,9 +151,9 @@ func TestGatesShowOnlyWordsOfGenerations(t *testing.T) {
 }
 
 // TestGateShowsNoWordBetweenGenerations has a namespace that never leaves, so that its
-// gate has two words only, and a stop at zero in between would show.
+// gate has two words only: any other, such as zero between the two, is an error.
 func TestGateShowsNoWordBetweenGenerations(t *testing.T) {
-	c := newCrowd(t)
+	c := newFixture(t)
 	r := registry.New()
 	r.SetSpec("low")
 	a, b := c.gates["a"][0].add(t, r), c.gates["b"][0]
@@ -218,7 +218,7 @@ func TestNoChangeIsLost(t *testing.T) {
 }
 
 // act makes one random change.
-func (c *crowd) act(t *testing.T, r *registry.Registry, random *rand.Rand) {
+func (c *fixture) act(t *testing.T, r *registry.Registry, random *rand.Rand) {
 	namespaces := slices.Sorted(maps.Keys(c.gates))
 	namespace := namespaces[random.IntN(len(namespaces))]
 	l := c.gates[namespace][random.IntN(2)]

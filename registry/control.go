@@ -46,8 +46,8 @@ func (c *control) Commit(p plan.Plan, by plan.Cause) plan.Generation {
 	case byPin:
 		in = old.intent
 	case bySpec:
-		// Not where a plan follows on a plan, as leases come and go: that is no reason to
-		// report the names that stay again.
+		// A plan that replaces a plan, as leases come and go, does not report again the
+		// names that are still pending.
 		c.r.reports.newIntent()
 	}
 	next := old.next(old.vocabulary, in, by)

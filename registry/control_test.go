@@ -93,7 +93,7 @@ func TestGenerationCarriesItsCause(t *testing.T) {
 		}
 	}
 	first := r.State().Generation()
-	cause := plan.Cause{Kind: "lease", Who: "me", Why: "slow"}
+	cause := plan.Cause{Kind: "lease", Who: "operator", Why: "slow"}
 	for _, do := range []func() error{
 		func() error { r.SetSpec("job"); return nil },
 		func() error { return r.Register(lib.catalog, lib.gate) },
@@ -159,7 +159,7 @@ func TestRegistryHasOneControlAtATime(t *testing.T) {
 	commit(t, second, plan.Plan{Baseline: "job"}, plan.Cause{})
 	before = r.State()
 	_, ok = first.Begin()
-	require.False(t, ok, "it has been released")
+	require.False(t, ok, "first has been released")
 	require.Equal(t, before, r.State())
 	_, _, err = plan.Attach(r, ignore)
 	require.ErrorIs(t, err, plan.ErrControlled)
@@ -218,7 +218,7 @@ func TestPanicOfAnObserverLeavesGatesAndStateInAgreement(t *testing.T) {
 	require.Empty(t, r.Groups())
 }
 
-func TestPinHoldsAgainstAControl(t *testing.T) {
+func TestPinHoldsWhileAControlCommits(t *testing.T) {
 	for _, first := range []string{"pin first", "control first"} {
 		t.Run(first, func(t *testing.T) {
 			r := registry.New()

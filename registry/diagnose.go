@@ -20,9 +20,9 @@ type reports struct {
 	dropped int      // records that found the queue full, since that was last reported
 	logging bool     // a goroutine is logging a record
 
-	// What has been queued about the registered names, and about the intent. The latter is
-	// forgotten when the intent changes, so that the same names set again are reported again.
-	ofNames, ofIntent seen
+	// The records that have been queued about the registered names, and about the intent. The
+	// latter are cleared when the intent changes, so that a spec set again is reported again.
+	ofNames, ofIntent recordSet
 }
 
 // record logs one record.
@@ -31,11 +31,11 @@ type record func(*slog.Logger)
 // maxQueued is how many records may wait for a logger that is slow or blocked.
 const maxQueued = 1024
 
-func (r *reports) newIntent() { r.ofIntent = seen{} }
+func (r *reports) newIntent() { r.ofIntent = recordSet{} }
 
 // warn queues a record unless one of the same message and key is in before. attrs is called
 // when the record is logged, with no lock held, so slow work belongs there.
-func (r *reports) warn(before *seen, message string, attrs func() []slog.Attr, key ...[]string) {
+func (r *reports) warn(before *recordSet, message string, attrs func() []slog.Attr, key ...[]string) {
 	if len(r.queue) >= maxQueued {
 		r.dropped++
 	} else if before.add(message, key) {
@@ -114,7 +114,7 @@ func (r *reports) generation(old, g *generation) {
 			r.warn(&r.ofNames, "spangate: groups of a preset are not registered; they are ignored until they are",
 				func() []slog.Attr {
 					attrs := []slog.Attr{slog.String("namespace", m.namespace()), slog.String("preset", p.name)}
-					return append(attrs, v.explain("missing", missing, v.names)...)
+					return append(attrs, v.explain("missing", missing, v.groups)...)
 				},
 				[]string{m.namespace(), p.name}, missing)
 		}
@@ -123,7 +123,7 @@ func (r *reports) generation(old, g *generation) {
 }
 
 // intent reports the names of the intent of g that are not registered. A spec that selects
-// nothing is no reason to warn if all its names are: it may be meant.
+// nothing, although all its names are registered, may be intended and is not reported.
 func (r *reports) intent(g *generation) {
 	v, in := g.vocabulary, g.intent
 	var message string
@@ -140,7 +140,7 @@ func (r *reports) intent(g *generation) {
 		message = "spangate: these names are not registered; they are kept, and take effect when they are"
 	}
 	r.warn(&r.ofIntent, message, func() []slog.Attr {
-		candidates := v.names
+		candidates := v.groups
 		if in.kind != byPin {
 			candidates = v.allNames()
 		}
@@ -162,10 +162,10 @@ func (v *vocabulary) explain(key string, names, candidates []string) []slog.Attr
 		attrs = append(attrs, slog.Any("nearest", nearest))
 	}
 	return append(attrs, slog.Group("registered",
-		slog.Any("namespaces", excerpt(v.namespaces())), slog.Any("presets", excerpt(v.presetNames())), slog.Any("groups", excerpt(v.names))))
+		slog.Any("namespaces", excerpt(v.namespaces())), slog.Any("presets", excerpt(v.presetNames())), slog.Any("groups", excerpt(v.groups))))
 }
 
-// log logs what is queued, with no lock held. One goroutine at a time does, so that records
+// log logs the queued records, with no lock held. Only one goroutine at a time logs, so records
 // are in the order of the changes. If a logger changes the registry, the records of that change
 // are logged after the one that it is called with.
 func (r *Registry) log() {
@@ -199,20 +199,20 @@ func (r *Registry) takeRecord() (next record) {
 	return next
 }
 
-// seen remembers which records have been queued. The zero value remembers nothing.
-type seen struct {
+// recordSet holds the records that have been queued. The zero value is empty.
+type recordSet struct {
 	seed maphash.Seed
 	keys map[uint64]struct{} // hashes, since a pending name may be as long as a spec
 }
 
-// maxSeen is how much is remembered. Beyond it some records are logged again, rather than have
-// the memory grow for as long as the process lives.
-const maxSeen = 1024
+// maxRecords bounds a recordSet. A full one is cleared: a record may be logged again, but memory
+// does not grow while the process runs.
+const maxRecords = 1024
 
-// add adds this message and key, and reports whether they were not in s.
-func (s *seen) add(message string, key [][]string) bool {
-	if s.keys == nil || len(s.keys) >= maxSeen {
-		*s = seen{seed: maphash.MakeSeed(), keys: make(map[uint64]struct{})}
+// add adds the record of this message and key, and reports whether it was not in s.
+func (s *recordSet) add(message string, key [][]string) bool {
+	if s.keys == nil || len(s.keys) >= maxRecords {
+		*s = recordSet{seed: maphash.MakeSeed(), keys: make(map[uint64]struct{})}
 	}
 	var h maphash.Hash
 	h.SetSeed(s.seed)
@@ -225,7 +225,7 @@ func (s *seen) add(message string, key [][]string) bool {
 // maxListed is how many names a record lists.
 const maxListed = 64
 
-// excerpt returns names as a record lists them: not too many, and none too long.
+// excerpt returns names for a record: at most maxListed, and a count of the rest; long ones cut.
 func excerpt(names []string) []string {
 	listed := make([]string, 0, min(len(names), maxListed+1))
 	for i, name := range names {

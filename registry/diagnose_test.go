@@ -120,7 +120,7 @@ func TestSameWarningIsNotRepeated(t *testing.T) {
 	require.NoError(t, r.Unregister("other"))
 	rec.none(t)
 
-	// An owner that comes and goes is not news every time.
+	// An owner that comes and goes is not reported every time.
 	owner := newLibrary(t, "owner", []string{"nope"}, nil)
 	for range 3 {
 		owner.add(t, r)
@@ -129,7 +129,20 @@ func TestSameWarningIsNotRepeated(t *testing.T) {
 	rec.none(t)
 }
 
-func TestChangedWarningIsNotSwallowed(t *testing.T) {
+func TestPlanIsReportedAnewAfterASpecAndNotAfterAPlan(t *testing.T) {
+	r, rec := recorded()
+	mylib(t).add(t, r)
+	setPlan(t, r, plan.Plan{Baseline: "tx,nope"})
+	rec.one(t, "these names are not registered")
+	setPlan(t, r, plan.Plan{Baseline: "tx,nope", Specs: []string{"query"}})
+	rec.none(t)
+	r.SetSpec("tx,nope")
+	rec.one(t, "these names are not registered")
+	setPlan(t, r, plan.Plan{Baseline: "tx,nope"})
+	rec.one(t, "these names are not registered")
+}
+
+func TestChangedWarningIsReported(t *testing.T) {
 	r, rec := recorded()
 	mylib(t).add(t, r)
 	r.SetSpec("tx,nope,late")
@@ -147,7 +160,7 @@ func TestChangedWarningIsNotSwallowed(t *testing.T) {
 	r.SetSpec("late")
 	rec.none(t)
 	r.SetSpec("query,nope")
-	rec.one(t, "and nothing is on") // who asks again after something else hears it again
+	rec.one(t, "and nothing is on") // another spec was set in between, so it is reported again
 	r.SetSpec("query,nope")
 	rec.none(t)
 }
@@ -173,15 +186,15 @@ func TestSpecOnEmptyRegistryIsReported(t *testing.T) {
 
 func TestNothingOnIsNotReportedIfEveryNameResolves(t *testing.T) {
 	r, rec := recorded()
-	for _, asked := range []string{"", " , ", "-all"} {
-		r.SetSpec(asked)
+	for _, spec := range []string{"", " , ", "-all"} {
+		r.SetSpec(spec)
 	}
 	require.NoError(t, r.Pin())
 	rec.none(t)
 
 	newLibrary(t, "mylib", []string{"tx"}, map[string][]string{"quiet": {}}).add(t, r)
-	for _, asked := range []string{"", " , ", "-all", "-ALL,tx", "tx , -all"} {
-		r.SetSpec(asked)
+	for _, spec := range []string{"", " , ", "-all", "-ALL,tx", "tx , -all"} {
+		r.SetSpec(spec)
 	}
 	require.NoError(t, r.Pin())
 	rec.none(t)
@@ -283,6 +296,19 @@ func TestRecordsAreBounded(t *testing.T) {
 	require.Equal(t, 9_000, len(r.SetSpec(many.String())), "records are cut, results are not")
 }
 
+func TestRecordListsSixtyFourNamesAndCountsTheRest(t *testing.T) {
+	r, rec := recorded()
+	mylib(t).add(t, r)
+	var names []string
+	for i := range 65 {
+		names = append(names, fmt.Sprintf("n%02d", i))
+	}
+	r.SetSpec(strings.Join(names[:64], ","))
+	require.Equal(t, names[:64], rec.take()[0].attrs["pending"])
+	r.SetSpec(strings.Join(names, ","))
+	require.Equal(t, append(names[:64:64], "… and 1 more"), rec.take()[0].attrs["pending"])
+}
+
 func TestTooLongSpecIsReported(t *testing.T) {
 	r, rec := recorded()
 	r.SetSpec(strings.Repeat("x", spangate.MaxSpecLen+1))
@@ -346,13 +372,12 @@ func TestLoggerMayCallTheRegistry(t *testing.T) {
 		messages = append(messages, record.message[:len("spangate: these name")])
 	}
 	require.Equal(t, []string{
-		"spangate: nothing is ", // SetSpec("nope"); 1 registers both
-		"spangate: these name",  // nope, with mylib; 2 sets another spec
-		"spangate: other name",  // late shares tx; 3 pins
-		"spangate: these name",  // tx,other
-		"spangate: these name",  // the pin of soon, which has left
-	}[1:], messages[1:])
-	require.Len(t, messages, 5)
+		"spangate: nothing is", // SetSpec("nope"); 1 registers both
+		"spangate: these name", // nope, with mylib; 2 sets another spec
+		"spangate: other name", // late shares tx; 3 pins
+		"spangate: these name", // tx,other
+		"spangate: these name", // the pin of soon, which has left
+	}, messages)
 	require.Empty(t, r.Enabled())
 	require.Equal(t, []string{"soon"}, r.Pending())
 }
@@ -382,36 +407,36 @@ func TestNoLockIsHeldWhileLogging(t *testing.T) {
 	r, rec := recorded()
 	l := mylib(t).add(t, r)
 	entered := make(chan struct{})
-	stuck, leave := context.WithTimeout(t.Context(), 10*time.Second)
+	blocked, unblock := context.WithTimeout(t.Context(), 10*time.Second)
 	var once sync.Once
-	rec.onLog = func(record) { once.Do(func() { close(entered); <-stuck.Done() }) }
+	rec.onLog = func(record) { once.Do(func() { close(entered); <-blocked.Done() }) }
 	var wg sync.WaitGroup
 	wg.Go(func() { r.SetSpec("nope") })
 	receive(t, entered)
 
-	r.SetSpec("tx,other") // with a logger that is stuck
+	r.SetSpec("tx,other") // while the logger is blocked
 	require.Equal(t, "tx", l.names())
 	require.NoError(t, r.Unregister("mylib"))
 	mylib(t).add(t, r)
 	require.Len(t, rec.take(), 1)
 
-	require.NoError(t, stuck.Err(), "no call waits for the logger")
-	leave()
+	require.NoError(t, blocked.Err(), "no call waits for the logger")
+	unblock()
 	wg.Wait()
 	records := rec.take()
 	require.NotEmpty(t, records, "records queued meanwhile are logged afterwards")
 	require.Equal(t, []string{"other"}, records[0].attrs["pending"])
 }
 
-// TestQueueOfBlockedLoggerIsBounded has one goroutine stuck in the logger while others change
-// the registry, each with a report of its own.
+// TestQueueOfBlockedLoggerIsBounded has one goroutine blocked in the logger while another makes
+// changes, each with a record of its own.
 func TestQueueOfBlockedLoggerIsBounded(t *testing.T) {
 	r, rec := recorded()
 	mylib(t).add(t, r)
 	entered := make(chan struct{})
-	stuck, leave := context.WithTimeout(t.Context(), 10*time.Second)
+	blocked, unblock := context.WithTimeout(t.Context(), 10*time.Second)
 	var once sync.Once
-	rec.onLog = func(record) { once.Do(func() { close(entered); <-stuck.Done() }) }
+	rec.onLog = func(record) { once.Do(func() { close(entered); <-blocked.Done() }) }
 	var wg sync.WaitGroup
 	wg.Go(func() { r.SetSpec("first") })
 	receive(t, entered)
@@ -419,8 +444,8 @@ func TestQueueOfBlockedLoggerIsBounded(t *testing.T) {
 	for i := range registry.MaxQueued + extra {
 		r.SetSpec(fmt.Sprint("n", i))
 	}
-	require.NoError(t, stuck.Err(), "no call waits for the logger")
-	leave()
+	require.NoError(t, blocked.Err(), "no call waits for the logger")
+	unblock()
 	wg.Wait()
 	records := rec.take()
 	require.Len(t, records, 1+1+registry.MaxQueued)
@@ -433,7 +458,7 @@ func TestQueueOfBlockedLoggerIsBounded(t *testing.T) {
 	rec.one(t, "these names are not registered") // what was dropped was not reported
 }
 
-func TestLoggerThatPanicsDoesNotSilenceTheRegistry(t *testing.T) {
+func TestRegistryLogsAfterALoggerPanicked(t *testing.T) {
 	r, rec := recorded()
 	l := mylib(t).add(t, r)
 	rec.onLog = func(record) { panic("disk full") }
@@ -446,19 +471,19 @@ func TestLoggerThatPanicsDoesNotSilenceTheRegistry(t *testing.T) {
 	require.Equal(t, "query", l.names())
 }
 
-func TestMemoryOfQueuedRecordsIsBounded(t *testing.T) {
+func TestMemoryOfReportedWarningsIsBounded(t *testing.T) {
 	r, rec := recorded()
 	mylib(t).add(t, r)
-	shares := func(i int) { // each has a name of its own, so each warning is a new one
+	registerOnce := func(i int) { // each namespace has another name, so each warning is a new one
 		l := newLibrary(t, fmt.Sprint("lib", i), []string{"tx"}, nil).add(t, r)
 		require.NoError(t, r.Unregister(l.catalog.Namespace()))
 	}
 	for i := range 2000 {
-		shares(i)
+		registerOnce(i)
 	}
 	require.Len(t, rec.take(), 2000)
-	shares(1999)
+	registerOnce(1999)
 	rec.none(t)
-	shares(0)
+	registerOnce(0)
 	rec.one(t, "other namespaces")
 }

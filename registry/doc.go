@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package registry is where the instrumented libraries of one process meet the one spec
-// that an operator sets for all of them.
+// Package registry applies one spec, which an operator sets, to all instrumented libraries of a
+// process.
 //
 // Each library owns a [spangate.Catalog] and a [spangate.Gate]. Its bits are constants of
 // its own and its sites read its own word, so no library has to know of another, no bits
-// are handed out at run time, and a process can hold any number of groups. A [Registry]
-// knows them all by name: it resolves a spec over every name there is and gives each gate
-// its part of the answer.
+// are assigned at run time, and a process can hold any number of groups. A [Registry] resolves
+// a spec over the names of all libraries, and sets each gate's groups.
 //
-// A library offers its catalog and gate:
+// A library registers its catalog and gate:
 //
 //	func RegisterSpans(r *registry.Registry) error {
 //		return r.Register(catalog, &gate)
 //	}
 //
-// and the program sets the spec, before or after; order never matters:
+// and the program sets the spec, before or after that:
 //
 //	r := registry.Default()
 //	err := mydb.RegisterSpans(r)
@@ -24,10 +23,10 @@
 //
 // # Names
 //
-// All names are one flat space. A group that two namespaces have is one name: a spec turns
-// both bits on together. A preset that several namespaces have is the union of theirs, all is
-// every group that is registered, and where one namespace's group is another's preset, the
-// name means both. A name in a spec that is not registered is pending: it is kept, and takes
+// All namespaces share one space of names. A group that two namespaces have is one name: a spec
+// turns both bits on together. A preset that several namespaces have is the union of theirs, and
+// all is every registered group. A name that is a group of one namespace and a preset of another
+// means both. A name in a spec that is not registered is pending: it is kept, and takes
 // effect as soon as its owner registers, since one spec is often shared by processes that load
 // different libraries.
 //
@@ -43,11 +42,11 @@
 //
 // # Pins and controllers
 //
-// [Registry.Pin] turns exactly the given groups on, and holds against everything but the next
-// SetSpec or Pin.
+// [Registry.Pin] turns exactly the given groups on until the next SetSpec or Pin, whatever
+// registers or a controller changes.
 //
-// Package control puts a controller over a registry, which decides what is on by a baseline, by
-// leases that end by themselves, and by limits. A registry has one controller at a time.
+// A controller of package control decides what is on in a registry, by a baseline, by leases that
+// expire, and by limits. A registry has one controller at a time.
 // [Registry.State] returns one generation of the registry, so that the results of several reads
 // belong together.
 //

@@ -25,8 +25,8 @@ var (
 	ErrEmptyNamespace = errors.New("empty namespace")
 	// ErrEmptyName is a group or preset without a name.
 	ErrEmptyName = errors.New("empty name")
-	// ErrReservedName is a group or preset called [spangate.NameAll]. It is the sentinel
-	// that a catalog gives for the same mistake.
+	// ErrReservedName is a group or preset called [spangate.NameAll]. It is
+	// [spangate.ErrReservedName].
 	ErrReservedName = spangate.ErrReservedName
 	// ErrNamespaceTaken is a namespace that is registered already.
 	ErrNamespaceTaken = errors.New("namespace taken")
@@ -47,9 +47,9 @@ type Error struct {
 	// Namespace is the one to be registered or unregistered, as given. It is empty for
 	// other operations, and where no catalog was given.
 	Namespace string
-	// Name is the preset or group at fault, as given, or empty if it is none.
+	// Name is the invalid preset or group name, as given, or empty if no such name is invalid.
 	Name string
-	// Err is the reason, with its particulars.
+	// Err wraps the reason and has the details.
 	Err error
 }
 
@@ -74,7 +74,7 @@ func nilRegistry(op string) *Error {
 	return &Error{Op: op, Err: because(ErrNilRegistry, "make one with registry.New, or use registry.Default()")}
 }
 
-// because returns reason, explained.
+// because returns an error that wraps reason and adds an explanation.
 func because(reason error, explanation string) error {
 	return fmt.Errorf("%w: %s", reason, explanation)
 }

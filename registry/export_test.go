@@ -11,7 +11,7 @@ func Intent(r *Registry) (spec string, pin []string, pinned bool) {
 	return in.plan.Baseline, in.pin, in.kind == byPin
 }
 
-// Owned returns how many gates of the process have a registry, as far as the table knows.
+// Owned returns the number of entries in the table of gate owners.
 func Owned() int {
 	gates.mu.Lock()
 	defer gates.mu.Unlock()

@@ -12,9 +12,8 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// FuzzSpec compares any text with the model: resolved, as the spec in force, and after the
-// namespaces of its names were unregistered and registered again. It also pins the text, which
-// is refused or works.
+// FuzzSpec compares the registry with the model for any text: resolved, as the spec in force, and
+// after a namespace was unregistered and registered again. It also passes the text to Pin.
 func FuzzSpec(f *testing.F) {
 	for _, seed := range []string{
 		"",
@@ -24,7 +23,7 @@ func FuzzSpec(f *testing.F) {
 		"-",                               // an exclusion of nothing
 		"--a,- a,-,,-a",                   // dashes that are part of a name
 		" A ,\x1cSTEP\u0085,\u3000\u212a", // Python's space and case; KELVIN SIGN is k
-		"\u0130,ſtep,\ufeffa,a\u200b",     // what looks like a name and is none
+		"\u0130,ſtep,\ufeffa,a\u200b",     // look like names, but are not
 		"\xff,\xffa,a\x80",                // not UTF-8
 		"nope,NOPE,late",                  // pending, once
 		strings.Repeat("x", 70) + ",a",    // longer than any name

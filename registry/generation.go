@@ -52,7 +52,7 @@ func (g *generation) Number() uint64               { return g.number }
 func (g *generation) Cause() plan.Cause            { return g.cause }
 func (g *generation) Pinned() bool                 { return g.intent.kind == byPin }
 func (g *generation) Planned() bool                { return g.intent.kind == byPlan }
-func (g *generation) Groups() []string             { return slices.Clone(g.vocabulary.names) }
+func (g *generation) Groups() []string             { return slices.Clone(g.vocabulary.groups) }
 func (g *generation) Enabled() []string            { return g.vocabulary.list(g.enabled) }
 func (g *generation) Pending() []string            { return slices.Clone(g.pending) }
 func (g *generation) Presets() map[string][]string { return g.vocabulary.presets() }

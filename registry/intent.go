@@ -30,8 +30,8 @@ const (
 	byPlan
 )
 
-// newSpec returns the intent that is text, in memory of its own. Of a spec that is too long it
-// keeps no more than shows that.
+// newSpec returns the intent of a spec, with a copy of text. A spec that is too long is cut to one
+// byte over the limit, which still marks it as too long.
 func newSpec(text string) intent {
 	return intent{plan: plan.Plan{Baseline: strings.Clone(text[:min(len(text), spec.MaxLen+1)])}}
 }
@@ -50,11 +50,11 @@ func (in intent) resolve(v *vocabulary, set *bitset.BitSet) []string {
 		}
 		return pending
 	}
-	one := v.borrowSet()
-	defer sets.Put(one)
+	scratch := v.borrowSet()
+	defer sets.Put(scratch)
 	selected := func(text string) *bitset.BitSet {
-		pending = append(pending, v.resolve(text, one.ClearAll())...)
-		return one
+		pending = append(pending, v.resolve(text, scratch.ClearAll())...)
+		return scratch
 	}
 	set.InPlaceUnion(selected(in.plan.Baseline))
 	for _, text := range in.plan.Quiet {
@@ -71,16 +71,17 @@ func (in intent) resolve(v *vocabulary, set *bitset.BitSet) []string {
 	return slices.Compact(pending)
 }
 
-// tooLong reports whether it is a spec that is longer than any that is read.
+// tooLong reports whether in is a spec over the length limit.
 func (in intent) tooLong() bool { return in.kind == bySpec && len(in.plan.Baseline) > spec.MaxLen }
 
-// selectsNothing reports whether it turns nothing on in any vocabulary.
+// selectsNothing reports whether in is written as everything off, so that it turns nothing on in
+// any vocabulary.
 func (in intent) selectsNothing() bool {
 	return len(in.pin) == 0 && !maySelect(in.plan.Baseline) && !slices.ContainsFunc(in.plan.Specs, maySelect)
 }
 
-// maySelect reports whether there are vocabularies in which text selects a group: not if it has
-// no entry or excludes all, which are the two ways to write that everything is off.
+// maySelect is false for the two ways to write that everything is off: text without an entry, and
+// text that excludes all.
 func maySelect(text string) bool {
 	selects := false
 	for e := range spec.Entries(text) {
@@ -92,7 +93,7 @@ func maySelect(text string) bool {
 	return selects
 }
 
-// attr returns it for a record.
+// attr returns in as an attribute of a record.
 func (in intent) attr() slog.Attr {
 	switch p := in.plan; in.kind {
 	case byPin:

@@ -22,15 +22,15 @@ var (
 	machineNames      = []string{"job", "step", "kernel", "io", "x-1", "n.v", "p0", "p1", "p2"}
 )
 
-func TestRegistryDoesWhatTheModelDoes(t *testing.T) {
+func TestRegistryAgreesWithTheModel(t *testing.T) {
 	namespace := rapid.SampledFrom(machineNamespaces)
 	names := rapid.SliceOfNDistinct(rapid.SampledFrom(machineNames), 0, 5, rapid.ID)
-	spelt := rapid.Custom(func(t *rapid.T) string {
+	spelling := rapid.Custom(func(t *rapid.T) string {
 		return spell(t, rapid.SampledFrom(append(machineNames, "nope", "all")).Draw(t, "name"))
 	})
 	spec := rapid.Custom(func(t *rapid.T) string {
 		entry := rapid.Custom(func(t *rapid.T) string {
-			return rapid.SampledFrom([]string{"", "", "", "-", " -", "--", "- "}).Draw(t, "sign") + spelt.Draw(t, "entry")
+			return rapid.SampledFrom([]string{"", "", "", "-", " -", "--", "- "}).Draw(t, "sign") + spelling.Draw(t, "entry")
 		})
 		return strings.Join(rapid.SliceOfN(entry, 0, 6).Draw(t, "entries"), ",")
 	})
@@ -61,7 +61,7 @@ func TestRegistryDoesWhatTheModelDoes(t *testing.T) {
 						}
 						continue
 					}
-					members := rapid.SliceOfN(spelt, 0, 4).Draw(t, "members")
+					members := rapid.SliceOfN(spelling, 0, 4).Draw(t, "members")
 					opts = append(opts, registry.Preset(spell(t, preset), members...))
 					for _, member := range members {
 						ns.presets[preset][pythonLower(pythonStrip(member))] = true
@@ -132,16 +132,16 @@ func TestRegistryDoesWhatTheModelDoes(t *testing.T) {
 				}
 			},
 			"pin": func(t *rapid.T) {
-				pin := rapid.SliceOfN(spelt, 0, 4).Draw(t, "groups")
-				m2 := set{}
+				pin := rapid.SliceOfN(spelling, 0, 4).Draw(t, "groups")
+				canonical := set{}
 				for _, name := range pin {
-					m2[pythonLower(pythonStrip(name))] = true
+					canonical[pythonLower(pythonStrip(name))] = true
 				}
-				if err := r.Pin(pin...); m2["all"] {
+				if err := r.Pin(pin...); canonical["all"] {
 					require.ErrorIs(t, err, registry.ErrReservedName)
 				} else {
 					require.NoError(t, err)
-					m.pin, m.plan = m2, nil
+					m.pin, m.plan = canonical, nil
 				}
 			},
 			"plan": func(t *rapid.T) {
@@ -193,7 +193,7 @@ func TestRegistryDoesWhatTheModelDoes(t *testing.T) {
 				requireAsModel(t, m, r, registered)
 				require.Equal(t, m.pin != nil, r.State().Pinned())
 				for _, l := range gone {
-					require.Zero(t, l.gate.Load(), "a gate that left")
+					require.Zero(t, l.gate.Load(), "an unregistered gate")
 				}
 			},
 		})

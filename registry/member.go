@@ -13,15 +13,15 @@ import (
 // has no effect.
 type RegisterOption func(*member)
 
-// Override lets the namespace replace the one that is registered under its name, if there
-// is one, with all its groups and presets; the gate of the old one goes to zero unless it is
-// the gate of the new one too. It includes [Shared].
+// Override lets Register replace a namespace of the same name, with all its groups and presets.
+// The old gate is set to zero, unless the new registration has the same gate. Override includes
+// [Shared].
 func Override() RegisterOption {
 	return func(m *member) { m.replace, m.shared = true, true }
 }
 
-// Shared declares the names that other namespaces have too as intended: there is no warning
-// about them. It replaces no namespace.
+// Shared turns off the warning about names that other namespaces have too. It does not replace a
+// namespace.
 func Shared() RegisterOption {
 	return func(m *member) { m.shared = true }
 }
@@ -37,14 +37,15 @@ func Preset(name string, members ...string) RegisterOption {
 	return func(m *member) { m.presets = append(m.presets, p) }
 }
 
-// preset is a named list of group names. Not all of them need to be registered.
+// preset is a named list of group names. The groups need not be registered.
 type preset struct {
 	name    string
 	members []string
 }
 
 // member is one registered namespace: its catalog and gate, and the presets of the catalog and
-// of the options. It is immutable, and its names are canonical; only the gate's word changes.
+// of the options. Once it is registered it is immutable, and its names are canonical; only the
+// gate's word changes.
 type member struct {
 	catalog         *spangate.Catalog
 	gate            *spangate.Gate
@@ -52,8 +53,8 @@ type member struct {
 	replace, shared bool // what Override and Shared allow
 }
 
-// newMember returns the member that Register is given, with the presets of the options alone, as
-// given. The error is an [*Error].
+// newMember returns the member of Register's arguments. Its presets are those of the options only,
+// as given, until completePresets. The error is an [*Error].
 func newMember(c *spangate.Catalog, g *spangate.Gate, opts []RegisterOption) (*member, error) {
 	if c == nil {
 		return nil, &Error{Op: "register", Err: because(ErrNilCatalog, "make one with spangate.NewCatalog")}

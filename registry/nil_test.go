@@ -52,8 +52,7 @@ func exported(t *testing.T) []string {
 }
 
 // TestNothingPanicsForNilOrZero calls every exported function and method with zero arguments,
-// methods on nil and zero receivers. An error names its reason, and what has none has no
-// effect.
+// methods on nil and zero receivers. Errors have the package's prefix, and lists are not nil.
 func TestNothingPanicsForNilOrZero(t *testing.T) {
 	functions := map[string]any{
 		"New": registry.New, "Default": registry.Default, "Logger": registry.Logger,
@@ -69,12 +68,12 @@ func TestNothingPanicsForNilOrZero(t *testing.T) {
 	for _, name := range names {
 		var fns []reflect.Value
 		if of, method, isMethod := strings.Cut(name, "."); isMethod {
-			require.Contains(t, receivers, of, "a type that this test does not have")
+			require.Contains(t, receivers, of, "add the type to receivers")
 			for _, receiver := range receivers[of] {
 				fns = append(fns, reflect.ValueOf(receiver).MethodByName(method))
 			}
 		} else {
-			require.Contains(t, functions, name, "a function that this test does not have")
+			require.Contains(t, functions, name, "add the function to functions")
 			fns = append(fns, reflect.ValueOf(functions[name]))
 		}
 		for i, fn := range fns {

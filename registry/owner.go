@@ -38,7 +38,7 @@ func (o *owners) claim(g *spangate.Gate, r *Registry) bool {
 	return true
 }
 
-// release frees g, which belongs to the caller.
+// release frees g, whose owner is the calling registry.
 func (o *owners) release(g *spangate.Gate) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -59,7 +59,7 @@ func TestRefusedRegistrationLeavesTheGateFree(t *testing.T) {
 	lib.add(t, two)
 }
 
-func TestOneOfConcurrentRegistriesGetsTheGate(t *testing.T) {
+func TestOnlyOneOfConcurrentRegistriesGetsTheGate(t *testing.T) {
 	for range 200 {
 		var gate spangate.Gate
 		var registered atomic.Pointer[registry.Registry]
@@ -85,9 +85,8 @@ func TestOneOfConcurrentRegistriesGetsTheGate(t *testing.T) {
 	}
 }
 
-// TestGateGetsNoWordFromARegistryItLeft has two registries that take a gate from each
-// other: a registry that gave it up must not write it any more.
-func TestGateGetsNoWordFromARegistryItLeft(t *testing.T) {
+// Two registries take turns with one gate: one that has unregistered it must not write it any more.
+func TestRegistryDoesNotWriteAGateThatItUnregistered(t *testing.T) {
 	var gate spangate.Gate
 	var all sync.WaitGroup
 	for _, spec := range []string{"job", "step"} {
@@ -124,8 +123,8 @@ func TestGlobalGatesAndStructFieldsHaveOwners(t *testing.T) {
 
 var globalGate spangate.Gate
 
-// TestCollectedRegistryFreesItsGates: the table of owners keeps neither alive, and does not
-// grow with registries that are gone.
+// The table of owners keeps neither registry nor gate alive, and does not grow with collected
+// registries.
 func TestCollectedRegistryFreesItsGates(t *testing.T) {
 	kept := mylib(t)
 	abandon := func() (r weak.Pointer[registry.Registry], gate weak.Pointer[spangate.Gate]) {

@@ -60,7 +60,7 @@ func TestPlanResolvesEachSpecByItself(t *testing.T) {
 	r := registry.New()
 	lib := gym().add(t, r)
 	setPlan(t, r, plan.Plan{Specs: []string{"default,-job", "sandbox", "all,-all", "-server"}})
-	require.Equal(t, "server,http_client,rollout,sandbox", lib.names(), "what one excludes another may have on")
+	require.Equal(t, "server,http_client,rollout,sandbox", lib.names(), "a group that one spec excludes, another may turn on")
 
 	setPlan(t, r, plan.Plan{Specs: []string{"all"}, Deny: "default,-server", Ceiling: "per_rollout"})
 	require.Equal(t, "server,verify,agent,model_call", lib.names())
@@ -80,7 +80,7 @@ func TestQuietTakesAwayFromTheBaselineOnly(t *testing.T) {
 	require.Equal(t, "job,http_client", lib.names())
 
 	setPlan(t, r, plan.Plan{Baseline: "default", Quiet: []string{"server,verify", "rollout"}, Specs: []string{"server,verify"}})
-	require.Equal(t, "job,server,http_client,verify", lib.names(), "what a spec adds is not quiet")
+	require.Equal(t, "job,server,http_client,verify", lib.names(), "Quiet takes nothing from Specs")
 
 	setPlan(t, r, plan.Plan{Baseline: "default", Quiet: []string{"all,-job", "-all"}})
 	require.Equal(t, "job", lib.names(), "each is resolved by itself")

@@ -63,13 +63,13 @@ func New(opts ...Option) *Registry {
 
 var process Registry
 
-// Default returns the registry of the process, for programs that want one. Nothing in this
-// module uses it by itself.
+// Default returns the registry of the process, for programs that need only one. No package of
+// this module uses it unless the program passes it.
 func Default() *Registry { return &process }
 
-// Register adds the namespace that owns c, with its groups and presets, and gives g its
-// part of what is on; the spec or pin in force holds for it at once. From then on the
-// registry sets g's word; a word stored by other code lasts until the next change.
+// Register adds the namespace of c, with its groups and presets, and sets g by the spec, pin or
+// plan in force. From then on the registry sets g's word; a word stored by other code lasts until
+// the next change.
 //
 // A gate belongs to one namespace of one registry, until the namespace is unregistered or
 // replaced. The gates of a registry that is no longer reachable are free once the garbage
@@ -92,6 +92,9 @@ func (r *Registry) Register(c *spangate.Catalog, g *spangate.Gate, opts ...Regis
 	old := r.begin()
 	defer r.end()
 	i, err := old.vocabulary.admit(m)
+	if err == nil {
+		err = m.completePresets()
+	}
 	if err != nil {
 		return err
 	}
@@ -105,12 +108,12 @@ func (r *Registry) Register(c *spangate.Catalog, g *spangate.Gate, opts ...Regis
 	if !m.shared {
 		r.reports.sharedNames(m, old.vocabulary)
 	}
-	r.commit(old.next(newVocabulary(append(members, m)), old.intent, namespaceChange(m.namespace()+" "+done)))
+	r.publishAndNotify(old.next(newVocabulary(append(members, m)), old.intent, namespaceChange(m.namespace()+" "+done)))
 	return nil
 }
 
-// Unregister removes the namespace, with its groups and presets, and turns everything off
-// behind its gate, which is free to be registered again. Names in the spec that no other
+// Unregister removes the namespace, with its groups and presets, and sets its gate to zero. The
+// gate can then be registered again. Names in the spec that no other
 // namespace has are pending again.
 //
 // The error is an [*Error] for [ErrNilRegistry], [ErrEmptyNamespace] or
@@ -128,10 +131,10 @@ func (r *Registry) Unregister(namespace string) error {
 	defer r.end()
 	i := old.vocabulary.position(name)
 	if i < 0 {
-		return &Error{Op: op, Namespace: namespace, Err: because(ErrNamespaceUnknown, "it is not registered; Namespaces() says what is")}
+		return &Error{Op: op, Namespace: namespace, Err: because(ErrNamespaceUnknown, "it is not registered; Namespaces() lists those that are")}
 	}
 	members := slices.Delete(slices.Clone(old.vocabulary.members), i, i+1)
-	r.commit(old.next(newVocabulary(members), old.intent, namespaceChange(name+" unregistered")))
+	r.publishAndNotify(old.next(newVocabulary(members), old.intent, namespaceChange(name+" unregistered")))
 	return nil
 }
 
@@ -139,8 +142,8 @@ func (r *Registry) Unregister(namespace string) error {
 // registered, as [Registry.Pending] does. The spec is kept, in place of the spec or pin before
 // it: it is resolved again whenever a namespace comes or goes.
 //
-// SetSpec has no error, since a name that is unknown here and now may be right elsewhere or
-// later. A spec longer than [spangate.MaxSpecLen] is treated as by [Registry.Resolve].
+// SetSpec has no error, since an unknown name may be registered later, or in another process that
+// has the same spec. A spec longer than [spangate.MaxSpecLen] is treated as by [Registry.Resolve].
 func (r *Registry) SetSpec(spec string) (pending []string) {
 	if r == nil {
 		_, pending = r.Resolve(spec)
@@ -150,7 +153,7 @@ func (r *Registry) SetSpec(spec string) (pending []string) {
 }
 
 // Pin turns on exactly these groups, and drops the spec: until the next SetSpec or Pin, no
-// other group goes on, whatever registers and whatever a controller has in force. Without
+// other group goes on, whatever registers and whatever a controller sets. Without
 // groups, everything is off. [State.Pinned] reports it.
 //
 // Groups are single names, not presets or specs. One that is not registered is pending, as it
@@ -171,7 +174,7 @@ func (r *Registry) Pin(groups ...string) error {
 	return nil
 }
 
-// set makes in the intent and returns the new generation.
+// set replaces the intent with in and returns the new generation.
 func (r *Registry) set(in intent, why string) *generation {
 	old := r.begin()
 	defer r.end()
@@ -179,7 +182,7 @@ func (r *Registry) set(in intent, why string) *generation {
 		r.reports.newIntent()
 	}
 	next := old.next(old.vocabulary, in, plan.Cause{Kind: plan.KindRegistry, Who: byRegistry, Why: why})
-	r.commit(next)
+	r.publishAndNotify(next)
 	return next
 }
 
@@ -202,8 +205,8 @@ func (r *Registry) end() {
 	r.log()
 }
 
-// commit makes g, the next generation, the current one, and tells the controller of it.
-func (r *Registry) commit(g *generation) {
+// publishAndNotify publishes g, and calls the observer of the controller.
+func (r *Registry) publishAndNotify(g *generation) {
 	r.publish(g)
 	if r.control != nil {
 		r.control.observe(g)

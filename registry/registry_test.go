@@ -47,7 +47,7 @@ func TestRegisterSetsTheGateToWhatIsOn(t *testing.T) {
 	r := registry.New()
 	r.SetSpec("tx")
 	l := mylib(t)
-	l.gate.Store(^spangate.Mask(0)) // what the library had on before is not the registry's business
+	l.gate.Store(^spangate.Mask(0)) // the word before the registration does not matter
 	l.add(t, r)
 	require.Equal(t, "tx", l.names())
 }
@@ -61,7 +61,7 @@ func TestWordStoredByOtherCodeLastsUntilTheNextChange(t *testing.T) {
 	require.Equal(t, "tx", l.names())
 }
 
-func TestRefusedCallsHaveSentinelsAndChangeNothing(t *testing.T) {
+func TestRefusedCallsReturnSentinelsAndChangeNothing(t *testing.T) {
 	long := strings.Repeat("x", spangate.MaxNameLen+1)
 	taken := new(spangate.Gate)
 	register := func(namespace string, g *spangate.Gate, opts ...registry.RegisterOption) func(*registry.Registry) error {
@@ -73,7 +73,7 @@ func TestRefusedCallsHaveSentinelsAndChangeNothing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		do   func(*registry.Registry) error
 		want error
-		text string // what the message must tell, besides the prefix
+		text string // what the message must contain, besides the prefix
 	}{
 		"nil catalog":         {func(r *registry.Registry) error { return r.Register(nil, free()) }, registry.ErrNilCatalog, "spangate.NewCatalog"},
 		"nil everything":      {func(r *registry.Registry) error { return r.Register(nil, nil) }, registry.ErrNilCatalog, ""},
@@ -152,10 +152,10 @@ func TestPendingIsFoldedAsPythonDoes(t *testing.T) {
 		"Nope, nope ,NOPE":      {"nope"},
 		"\u212aob,kob":          {"kob"},  // KELVIN SIGN
 		"chec\u212apoint":       {},       // is checkpoint
-		"ſtep":                  {"ſtep"}, // LONG S is no s
+		"ſtep":                  {"ſtep"}, // LONG S is not s
 		"\ufeffjob,job\u200b":   {"job\u200b", "\ufeffjob"},
 		"SERVER_ÄÖ":             {"server_äö"},
-		"V\u0130,vi":            {"vi", "vi\u0307"}, // İ keeps its dot, and is no i
+		"V\u0130,vi":            {"vi", "vi\u0307"}, // İ keeps its dot, and is not i
 		"-late,-job":            {"late"},           // an exclusion can be pending as well
 		"- job":                 {" job"},           // the name begins right after the dash
 		"job,-":                 {""},
@@ -188,10 +188,10 @@ func TestSpecTooLongTurnsNothingOnAndIsNotKept(t *testing.T) {
 	require.Equal(t, want, r.Pending())
 
 	r.SetSpec(spec[:spangate.MaxSpecLen])
-	require.Equal(t, "tx", l.names(), "one of just the length is read")
+	require.Equal(t, "tx", l.names(), "a spec of exactly the limit is read")
 }
 
-func TestOverrideReplacesTheNamespaceWholesale(t *testing.T) {
+func TestOverrideReplacesAllGroupsAndPresets(t *testing.T) {
 	r := registry.New()
 	old := mylib(t).add(t, r, registry.Preset("quiet", "query", "fetch"))
 	r.SetSpec("default,quiet,tx")
@@ -200,12 +200,12 @@ func TestOverrideReplacesTheNamespaceWholesale(t *testing.T) {
 	now := newLibrary(t, "mylib", []string{"fetch", "tx"}, nil)
 	now.add(t, r, registry.Override())
 	require.Equal(t, "tx", now.names())
-	require.Zero(t, old.gate.Load(), "the gate that left")
+	require.Zero(t, old.gate.Load(), "the replaced gate")
 	require.Equal(t, []string{"fetch", "tx"}, r.Groups())
 	require.Equal(t, map[string][]string{"all": {"fetch", "tx"}}, r.Presets())
 	require.Equal(t, []string{"default", "quiet"}, r.Pending())
 
-	// The gate that left is free, so another namespace may have it.
+	// The replaced gate is free, so another namespace may have it.
 	require.NoError(t, r.Register(newLibrary(t, "other", []string{"x"}, nil).catalog, old.gate))
 }
 
@@ -267,7 +267,7 @@ func TestPresetMembersOfOtherNamespacesComeAndGo(t *testing.T) {
 	r.SetSpec("slow")
 	newLibrary(t, "a", []string{"x"}, nil).add(t, r, registry.Preset("slow", "query", "x"))
 	require.Equal(t, []string{"x"}, r.Enabled())
-	require.Empty(t, r.Pending(), "the preset is registered, if not all its members")
+	require.Empty(t, r.Pending(), "the preset is registered, though not all its members are")
 	for range 2 {
 		l := mylib(t).add(t, r)
 		require.Equal(t, "query", l.names())
@@ -304,7 +304,7 @@ func TestNameOfGroupAndPresetMeansBoth(t *testing.T) {
 		require.Equal(t, []string{"io", "read", "write"}, r.Enabled())
 		r.SetSpec("all,-IO")
 		require.Equal(t, []string{"sync"}, r.Enabled())
-		require.NoError(t, r.Pin("io"), "a pin is of groups")
+		require.NoError(t, r.Pin("io"), "a pin selects groups only")
 		require.Equal(t, []string{"io"}, r.Enabled())
 	}
 }
@@ -314,16 +314,16 @@ func TestReturnedValuesBelongToTheCaller(t *testing.T) {
 	mylib(t).add(t, r)
 	members := []string{"query"}
 	p := registry.Preset("p", members...)
-	members[0] = "spoilt"
+	members[0] = "overwritten"
 	newLibrary(t, "x", []string{"y"}, nil).add(t, r, p)
 	r.SetSpec("tx,late")
-	spoil := func(names []string) { names[0] = "spoilt" }
-	spoil(r.SetSpec("tx,late"))
-	spoil(r.Groups())
-	spoil(r.Namespaces())
-	spoil(r.Enabled())
-	spoil(r.Pending())
-	spoil(r.Presets()["all"])
+	overwrite := func(names []string) { names[0] = "overwritten" }
+	overwrite(r.SetSpec("tx,late"))
+	overwrite(r.Groups())
+	overwrite(r.Namespaces())
+	overwrite(r.Enabled())
+	overwrite(r.Pending())
+	overwrite(r.Presets()["all"])
 	delete(r.Presets(), "default")
 
 	require.Equal(t, []string{"query", "tx", "y"}, r.Groups())

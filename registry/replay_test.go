@@ -88,7 +88,7 @@ func TestHistoriesOfNemoLensReplayWithRealGates(t *testing.T) {
 				case "pin":
 					require.NoError(t, r.Pin(s.Groups...), "step %d", n)
 				default:
-					t.Fatalf("step %d: what is %q?", n, s.Op)
+					t.Fatalf("step %d: unknown op %q", n, s.Op)
 				}
 
 				require.ErrorIs(t, err, refusals[s.Error], "step %d", n)
@@ -101,19 +101,18 @@ func TestHistoriesOfNemoLensReplayWithRealGates(t *testing.T) {
 					require.Equal(t, l.word(newSet(r.Enabled()...)), l.gate.Load(), "step %d: gate of %s", n, namespace)
 				}
 				for _, l := range gone {
-					require.Zero(t, l.gate.Load(), "step %d: a gate that left", n)
+					require.Zero(t, l.gate.Load(), "step %d: an unregistered gate", n)
 				}
 			}
 		})
 	}
 }
 
-// replayRegister registers a namespace as nemo-lens was told to, which trims and folds
-// names itself. Presets of the namespace's own groups come with the catalog, the others by
-// name.
+// replayRegister repeats a call of nemo-lens's register, which trims and folds names itself. Presets
+// of the namespace's own groups are part of the catalog, the others are options.
 func replayRegister(r *registry.Registry, namespace string, groups []string, presets map[string][]string, override bool) (library, error) {
 	if namespace == "" {
-		l := library{new(spangate.Catalog), new(spangate.Gate)} // no other catalog has no namespace
+		l := library{new(spangate.Catalog), new(spangate.Gate)} // only the zero Catalog has no namespace
 		return l, r.Register(l.catalog, l.gate)
 	}
 	own := set{}
@@ -121,7 +120,7 @@ func replayRegister(r *registry.Registry, namespace string, groups []string, pre
 		own[pythonLower(pythonStrip(name))] = true
 	}
 	var gs []spangate.Group
-	for i, name := range own.list() { // the empty name first: nemo-lens refuses it before all
+	for i, name := range own.list() { // the empty name comes first: nemo-lens refuses it before the name all
 		gs = append(gs, spangate.Group{Name: name, Bit: 1 << i})
 	}
 	var ps []spangate.Preset
@@ -193,7 +192,7 @@ func TestWholeNeMoJobUnderOneSpec(t *testing.T) {
 		}
 		m.namespaces[namespace] = ns
 	}
-	// 15 of Gym, 11 of NeMo-RL's 16 (5 are Lens's, rollout is Gym's too), 6 of Megatron's 14.
+	// 15 of Gym, 10 of NeMo-RL's 16 (5 are Lens's, rollout is Gym's), 6 of Megatron's 14 (8 are Lens's).
 	require.Len(t, r.Groups(), 15+10+6)
 
 	for _, spec := range []string{
@@ -205,14 +204,14 @@ func TestWholeNeMoJobUnderOneSpec(t *testing.T) {
 		requireAsModel(t, m, r, libraries)
 	}
 
-	// What several share is shared, and what one lacks doesn't trouble it.
+	// A group goes on in each namespace that has it; the others ignore its name.
 	r.SetSpec("step,rollout,layer")
 	require.Equal(t, "step", lens.names())
 	require.Equal(t, "step,rollout", gym.names())
 	require.Equal(t, "rollout,step", rl.names())
 	require.Equal(t, "layer,step", megatron.names())
 
-	// Presets are joined: default is all four's, and NeMo-RL's has model_init.
+	// Presets are joined: default is that of all four, and NeMo-RL's adds model_init.
 	r.SetSpec("default")
 	require.Equal(t, "job,checkpoint,evaluate,model_init", lens.names())
 	require.Equal(t, newSet(words("job checkpoint evaluate model_init server http_client rollout setup inference")...).list(), r.Enabled())

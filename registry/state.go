@@ -51,7 +51,7 @@ func (s State) Pinned() bool { return s.load().Pinned() }
 // It costs time and memory in proportion to the spec and the groups that it turns on.
 func (s State) Resolve(spec string) (enabled, pending []string) { return s.load().Resolve(spec) }
 
-// Check reads a spec strictly, for one that a person has just typed: it returns an error if
+// Check reads a spec strictly, for one that a person has just written: it returns an error if
 // spec has a name that is not registered, or is longer than [spangate.MaxSpecLen]. The error
 // is a [*spangate.ParseError] without a namespace, with every such name, its offset, the nearest
 // registered name, and all registered names.

@@ -16,11 +16,11 @@ import (
 // vocabulary holds the groups and presets of the registered namespaces, and the index that gives
 // each group its bit in a set. It is immutable.
 //
-// A new vocabulary, with a new index, is made whenever a namespace comes or goes. An index
-// that only grew would save that little work, and would never drop a name.
+// Each change of the namespaces makes a new vocabulary with a new index. An index that only grows
+// would save little work and would keep the names that are gone.
 type vocabulary struct {
 	members []*member // in the order of registration
-	names   []string  // the groups, sorted; bit i of a set stands for names[i]
+	groups  []string  // sorted; bit i of a set stands for groups[i]
 	meaning map[string]meaning
 	index   [][]uint // index[i][j] is the bit in a set of group j of members[i].catalog
 }
@@ -29,7 +29,7 @@ type vocabulary struct {
 type meaning struct {
 	group   uint // its bit, if isGroup
 	isGroup bool
-	preset  *bitset.BitSet // nil if it is no preset
+	preset  *bitset.BitSet // nil if it is not a preset
 }
 
 func (m meaning) addTo(set *bitset.BitSet) {
@@ -51,15 +51,15 @@ func (m meaning) removeFrom(set *bitset.BitSet) {
 }
 
 func newVocabulary(members []*member) *vocabulary {
-	v := &vocabulary{members: members, names: []string{}, meaning: make(map[string]meaning)}
+	v := &vocabulary{members: members, groups: []string{}, meaning: make(map[string]meaning)}
 	for _, m := range members {
 		for g := range m.catalog.Groups() {
-			v.names = append(v.names, g.Name)
+			v.groups = append(v.groups, g.Name)
 		}
 	}
-	slices.Sort(v.names)
-	v.names = slices.Compact(v.names)
-	for i, name := range v.names {
+	slices.Sort(v.groups)
+	v.groups = slices.Compact(v.groups)
+	for i, name := range v.groups {
 		v.meaning[name] = meaning{group: uint(i), isGroup: true}
 	}
 
@@ -91,16 +91,15 @@ func (v *vocabulary) addPreset(p preset) {
 }
 
 // newSet returns an empty set.
-func (v *vocabulary) newSet() *bitset.BitSet { return bitset.New(uint(len(v.names))) }
+func (v *vocabulary) newSet() *bitset.BitSet { return bitset.New(uint(len(v.groups))) }
 
-// sets has sets that are not in use, so that a read allocates nothing in proportion to the
-// registry. Were it a field, the pool would keep a vocabulary, and so the gates, from being
-// collected.
+// sets pools unused sets, so that no read allocates in proportion to the registry. As a field, the
+// pool would keep its vocabulary, and so the gates, from being collected.
 var sets sync.Pool
 
 // borrowSet returns an empty set, to be put into sets after use.
 func (v *vocabulary) borrowSet() *bitset.BitSet {
-	if set, ok := sets.Get().(*bitset.BitSet); ok && set.Len() == uint(len(v.names)) {
+	if set, ok := sets.Get().(*bitset.BitSet); ok && set.Len() == uint(len(v.groups)) {
 		return set.ClearAll()
 	}
 	return v.newSet()
@@ -146,7 +145,7 @@ func (v *vocabulary) project(i int, set *bitset.BitSet) spangate.Mask {
 func (v *vocabulary) list(set *bitset.BitSet) []string {
 	names := make([]string, 0, set.Count())
 	for i := range set.EachSet() {
-		names = append(names, v.names[i])
+		names = append(names, v.groups[i])
 	}
 	return names
 }
@@ -175,7 +174,7 @@ func (v *vocabulary) presetNames() []string {
 }
 
 // allNames returns every name that a spec can have: the presets, then the groups, each sorted.
-func (v *vocabulary) allNames() []string { return slices.Concat(v.presetNames(), v.names) }
+func (v *vocabulary) allNames() []string { return slices.Concat(v.presetNames(), v.groups) }
 
 // namespaces returns the registered namespaces, sorted.
 func (v *vocabulary) namespaces() []string {
@@ -202,8 +201,8 @@ func (v *vocabulary) owner(gate *spangate.Gate) *member {
 	return nil
 }
 
-// admit returns the position in members of the namespace that m replaces, or -1, and completes
-// the presets of m. The error is an [*Error].
+// admit checks m against the registered namespaces. It returns the position in members of the
+// namespace that m replaces, or -1. The error is an [*Error].
 func (v *vocabulary) admit(m *member) (int, error) {
 	i := v.position(m.namespace())
 	if i >= 0 && !m.replace {
@@ -212,5 +211,5 @@ func (v *vocabulary) admit(m *member) (int, error) {
 	if other := v.owner(m.gate); other != nil && other.namespace() != m.namespace() {
 		return i, m.refuse(because(ErrGateTaken, "it is the gate of "+clip(other.namespace())+", whose bits mean other groups; give each namespace a gate of its own"))
 	}
-	return i, m.completePresets()
+	return i, nil
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records the answers of the vectors again: python3 testdata/nemo_lens.py LENS
+"""Updates the answers of the vectors: python3 testdata/nemo_lens.py LENS
 
 LENS is a checkout of https://github.com/NVIDIA-NeMo/Lens. The inputs of a file of vectors stay, and
 its answers are replaced by those of the checkout. A revision with SpanGroup answers
@@ -78,7 +78,7 @@ def answer_histories(histories, registry, state):
             for answer in ("enabled", "pending", "error", "after"):
                 step.pop(answer, None)
             try:
-                take(step, registry, state)
+                replay(step, registry, state)
             except ValueError as e:
                 names = [name for text, name in ERRORS.items() if text in str(e)]
                 if not names:
@@ -93,7 +93,7 @@ def answer_histories(histories, registry, state):
             }
 
 
-def take(step, registry, state):
+def replay(step, registry, state):
     match step["op"]:
         case "register":
             registry.register(step["namespace"], step["groups"], step["presets"], allow_override=step["override"])

@@ -10,16 +10,16 @@
 // less that for a job of few, so that their start, their end and the first connections cancel out.
 // A job runs one rollout after the other.
 //
-// Not measured: the receiver of the spans, which is the benchmark and throws them away; latency;
-// what spans cost on a network.
+// Not measured: the receiver of the spans, which is the benchmark and drops them; latency; the
+// cost of spans on a network.
 //
-// Bias: the work is next to nothing, a model that looks up words and a tool that adds numbers, so
-// in proportion all instrumentation costs more here than in a program that works. With one rollout
+// Bias: there is almost no work, a model that looks up words and a tool that adds numbers, so
+// instrumentation is a larger share of the cost here than in a real program. With one rollout
 // at a time a process sleeps and wakes up with every call, in every row: that is most of the
 // system time.
 //
 // Instructions are those of user space, with the same subtraction. The garbage collector is off,
-// since when it runs depends on time. So do the scheduler's work and how many spans are exported at
-// once: on a busy machine counts of one row differ by a few in a hundred, and those outside Go's
-// runtime, which are given too, by a few in ten thousand.
+// since it runs at times that vary. The scheduler's work and the number of spans in an export vary
+// too: on a busy machine the counts of one row differ by a few per cent, and those outside Go's
+// runtime, which are given too, by a few hundredths of a per cent.
 package rollouts

@@ -127,7 +127,7 @@ type job struct {
 type cost struct {
 	cpu      time.Duration
 	all      int // instructions
-	program  int // instructions outside Go's runtime, whose scheduler has more to do the longer a job takes
+	program  int // instructions outside Go's runtime, whose scheduler works more the longer a job takes
 	spangate int // instructions in functions of spangate; sites that are inlined are their callers'
 }
 
@@ -141,8 +141,8 @@ type result struct {
 	Received *struct{ Spans, Bytes int }
 }
 
-// run runs a job. Under valgrind, which makes it some forty times as slow, a call between the
-// processes may take longer than the example waits for it, so it tries three times.
+// run runs a job. Under valgrind, which makes it about forty times slower, a call between the
+// processes may exceed the example's timeout, so run tries three times.
 func (r row) run(ctx context.Context, j job) (res result, err error) {
 	for range 3 {
 		if res, err = r.try(ctx, j); err == nil || !j.count {
@@ -165,7 +165,7 @@ func (r row) try(ctx context.Context, j job) (result, error) {
 	}
 	env := environment()
 	if j.count {
-		// Not callgrind, which fails over the signal that a server has ended.
+		// Not callgrind, which fails on the signal that a server has ended.
 		args = append([]string{"valgrind", "--tool=cachegrind", "--cache-sim=no", "--trace-children=yes", "--cachegrind-out-file=" + filepath.Join(dir, "%p")}, args...)
 		env = append(env, "GOGC=off", "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1")
 	}
@@ -242,7 +242,7 @@ func (c *cost) add(profile string) error {
 	return nil
 }
 
-// environment is that of this process without settings that would change what is measured.
+// environment returns that of this process without variables that would change what is measured.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return slices.ContainsFunc([]string{"OTEL_", "NEMO_", "GOGC=", "GOMEMLIMIT=", "GODEBUG="}, func(prefix string) bool {
@@ -274,7 +274,7 @@ func TestEachRowDoesTheSameWorkAndHasItsSpans(t *testing.T) {
 	}
 }
 
-func TestInstructionsAreSummedByWhoseTheyAre(t *testing.T) {
+func TestInstructionsAreSummedByPackage(t *testing.T) {
 	var c cost
 	for range 2 { // processes
 		if err := c.add("desc: I1 cache:\ncmd: rollout 7 8\nevents: Ir\nfl=???\nfn=runtime.sysmon\n0 1\n" +
@@ -287,12 +287,12 @@ func TestInstructionsAreSummedByWhoseTheyAre(t *testing.T) {
 	}
 	for _, bad := range []string{"", "summary: 3\n", "fn=main.main\n0 many\n"} {
 		if err := c.add(bad); err == nil {
-			t.Errorf("%q is no error", bad)
+			t.Errorf("%q is not an error", bad)
 		}
 	}
 }
 
-func TestSettingsOfOtherProgramsAreLeftOut(t *testing.T) {
+func TestEnvironmentLeavesOutVariablesThatChangeTheResult(t *testing.T) {
 	for _, variable := range []string{"OTEL_TRACES_SAMPLER", "NEMO_GYM_OTEL_ENABLED", "GOGC"} {
 		t.Setenv(variable, "1")
 		if slices.Contains(environment(), variable+"=1") {

@@ -167,7 +167,8 @@ func (c *Client) State(ctx context.Context) (*State, error) {
 
 // StateSince returns the state of the process, and true, unless it still is of the given
 // generation: then the process answers without a body, and StateSince returns nil and false.
-// An empty generation is none. A program that follows a process calls it now and then.
+// While the state has Roots, which may change within a generation, the process always sends
+// it. An empty generation is none. A program that follows a process calls it now and then.
 func (c *Client) StateSince(ctx context.Context, generation string) (s *State, changed bool, err error) {
 	r := request{method: http.MethodGet}
 	if generation != "" {
@@ -206,16 +207,16 @@ func (c *Client) Lease(ctx context.Context, r wire.LeaseRequest, opts ...ChangeO
 // Renew lets a lease live for ttl from now on, longer or shorter than before. A lease that has
 // ended is [ErrNotFound].
 func (c *Client) Renew(ctx context.Context, id string, ttl time.Duration, opts ...ChangeOption) (*Lease, error) {
-	return c.lease(ctx, request{method: http.MethodPatch, path: leases + id, body: wire.LeasePatch{TTL: ttl.String()}}, opts...)
+	return c.lease(ctx, request{method: http.MethodPatch, path: leasePrefix + id, body: wire.LeasePatch{TTL: ttl.String()}}, opts...)
 }
 
 // Release ends a lease, and returns it. A lease that has ended before is [ErrNotFound].
 func (c *Client) Release(ctx context.Context, id string, opts ...ChangeOption) (*Lease, error) {
-	return c.lease(ctx, request{method: http.MethodDelete, path: leases + id}, opts...)
+	return c.lease(ctx, request{method: http.MethodDelete, path: leasePrefix + id}, opts...)
 }
 
-// leases is the path of all leases, below that of the endpoint.
-const leases = "leases/"
+// leasePrefix begins the path of each lease, below that of the endpoint.
+const leasePrefix = "leases/"
 
 // maxGeneration is the length in bytes of the longest generation that is accepted: many times
 // that of a real one, so that a program can remember many.
@@ -224,12 +225,8 @@ const maxGeneration = 256
 func (c *Client) state(ctx context.Context, r request, opts ...ChangeOption) (*State, error) {
 	var s State
 	var err error
-	if s.JSON, err = c.send(ctx, r, &s.State, opts...); err != nil || s.JSON == nil {
+	if s.JSON, err = c.send(ctx, r, &s, opts...); err != nil || s.JSON == nil {
 		return nil, err
-	}
-	long := func(c wire.Change) bool { return len(c.Generation) > maxGeneration }
-	if s.Generation == "" || len(s.Generation) > maxGeneration || slices.ContainsFunc(s.Changes, long) {
-		return nil, c.unexpected(http.StatusOK, "with JSON that is not a state%s", checkMount)
 	}
 	return &s, nil
 }
@@ -237,13 +234,31 @@ func (c *Client) state(ctx context.Context, r request, opts ...ChangeOption) (*S
 func (c *Client) lease(ctx context.Context, r request, opts ...ChangeOption) (*Lease, error) {
 	var l Lease
 	var err error
-	if l.JSON, err = c.send(ctx, r, &l.Lease, opts...); err != nil {
+	if l.JSON, err = c.send(ctx, r, &l, opts...); err != nil {
 		return nil, err
 	}
-	if l.ID == "" {
-		return nil, c.unexpected(http.StatusOK, "with JSON that is not a lease%s", checkMount)
-	}
 	return &l, nil
+}
+
+// answer is what the JSON of an answer is decoded into.
+type answer interface {
+	// mismatch returns what the JSON should have been, or "" if it was that.
+	mismatch() string
+}
+
+func (s *State) mismatch() string {
+	long := func(c wire.Change) bool { return len(c.Generation) > maxGeneration }
+	if s.Generation == "" || len(s.Generation) > maxGeneration || slices.ContainsFunc(s.Changes, long) {
+		return "a state"
+	}
+	return ""
+}
+
+func (l *Lease) mismatch() string {
+	if l.ID == "" {
+		return "a lease"
+	}
+	return ""
 }
 
 // request is what to send.
@@ -257,7 +272,7 @@ type request struct {
 // as another request.
 func (r request) check() error {
 	generation := strings.Trim(r.generation, `"`)
-	if id, ok := strings.CutPrefix(r.path, leases); ok && (strings.Trim(id, ".") == "" || !visible(id) || strings.ContainsAny(id, `/\%?#`)) {
+	if id, ok := strings.CutPrefix(r.path, leasePrefix); ok && (strings.Trim(id, ".") == "" || !visible(id) || strings.ContainsAny(id, `/\%?#`)) {
 		return badArgument("%q is no id of a lease; a State has them", spec.Head(id))
 	}
 	if r.condition != "" && (generation == "" || !visible(generation) || strings.ContainsAny(generation, `",*`)) {
@@ -268,7 +283,7 @@ func (r request) check() error {
 
 // send sends r and decodes the answer into into, of which it returns the JSON as it came. That
 // is nil if the answer is that nothing has changed.
-func (c *Client) send(ctx context.Context, r request, into any, opts ...ChangeOption) (json.RawMessage, error) {
+func (c *Client) send(ctx context.Context, r request, into answer, opts ...ChangeOption) (json.RawMessage, error) {
 	if c == nil || c.http == nil {
 		return nil, badArgument("a Client that New has not returned has no URL")
 	}
@@ -288,9 +303,9 @@ func (c *Client) send(ctx context.Context, r request, into any, opts ...ChangeOp
 	if err != nil {
 		return nil, fmt.Errorf(prefix+"%w", err)
 	}
-	answer, err := c.exchange(req, into)
+	body, err := c.exchange(req, into)
 	if err == nil {
-		return answer, nil
+		return body, nil
 	}
 	failed := c.explain(ctx, err, &over)
 	failed.Unanswered = over.connected && r.method != http.MethodGet && (failed.unreachable || errors.Is(err, context.Canceled))
@@ -325,7 +340,7 @@ func (c *Client) request(ctx context.Context, r request) (*http.Request, error) 
 }
 
 // exchange sends req, and reads and decodes the answer.
-func (c *Client) exchange(req *http.Request, into any) (json.RawMessage, error) {
+func (c *Client) exchange(req *http.Request, into answer) (json.RawMessage, error) {
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, err

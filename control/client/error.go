@@ -38,8 +38,9 @@ var (
 	// ErrUnreachable is a request that no process has answered in time. Before it is sent again,
 	// see [Error.Unanswered].
 	ErrUnreachable = errors.New("unreachable")
-	// ErrPermission is a request that other credentials may let through: they are missing or
-	// wrong, or do not permit it, or the process has no authoriser.
+	// ErrPermission is a request that is not permitted. If the [Error.Status] is 401 or 407,
+	// credentials are missing or wrong; if it is 403, these do not permit it, or the process has
+	// no authoriser.
 	ErrPermission = errors.New("not permitted")
 	// ErrStale is a change whose [IfMatch] is not the generation of the state any more. Get the
 	// state again, and decide again.
@@ -108,11 +109,11 @@ func (c *Client) unreachable(err error, format string, args ...any) *Error {
 
 // judge decodes an answer into into if it is one of the endpoint and no refusal. If not, it
 // returns an [*Error] that says what it is.
-func (c *Client) judge(resp *http.Response, body []byte, into any) error {
+func (c *Client) judge(resp *http.Response, body []byte, into answer) error {
 	var refusal wire.Error
 	known := resp.StatusCode >= 400 && json.Unmarshal(body, &refusal) == nil && refusal.Code != ""
 	switch {
-	case known && refusal.Code == wire.CodeNotFound && !strings.HasPrefix(resp.Request.URL.Path, c.url.Path+leases):
+	case known && refusal.Code == wire.CodeNotFound && !strings.HasPrefix(resp.Request.URL.Path, c.url.Path+leasePrefix):
 		return c.unexpected(resp.StatusCode, "that the endpoint is there, but further up; see the path")
 	case known:
 		message := strings.TrimPrefix(refusal.Message, "spangate/control: ")
@@ -136,6 +137,9 @@ func (c *Client) judge(resp *http.Response, body []byte, into any) error {
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return c.unexpected(resp.StatusCode, "%s%s, which is not the JSON of the endpoint%s", status(resp), excerpt(resp, body), checkMount)
+	}
+	if what := into.mismatch(); what != "" {
+		return c.unexpected(resp.StatusCode, "with JSON that is not %s%s", what, checkMount)
 	}
 	return nil
 }

@@ -81,6 +81,9 @@ func TestAnswerThatTheEndpointDoesNotGive(t *testing.T) {
 	}
 	_, err := newClient(t, answering(t, 201, "application/json", `{}`)).Lease(t.Context(), wire.LeaseRequest{})
 	assert.ErrorContains(t, err, "answers with JSON that is not a lease")
+	var failed *client.Error
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, 201, failed.Status)
 }
 
 // The text of an error does not grow with the answer.

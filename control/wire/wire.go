@@ -11,7 +11,8 @@
 //
 // The routes, below the path at which the endpoint is mounted:
 //
-//	GET     /              [State], with its generation as ETag; If-None-Match gives 304
+//	GET     /              [State], with its generation as ETag; If-None-Match gives 304,
+//	                       unless the State has Roots, which change within a generation
 //	PUT     /              takes [Baseline] or a whole [State], gives [State]
 //	DELETE  /              back to the start-up baseline, gives [State]
 //	POST    /leases        takes [LeaseRequest], gives 201, Location and [Lease]

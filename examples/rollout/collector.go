@@ -57,7 +57,7 @@ func (c *collector) take() (spans []Span, bytes int) {
 	return spans, bytes
 }
 
-// encodings are the two of OTLP/HTTP. A response has the encoding of its request.
+// encodings are those of OTLP/HTTP. A response has the encoding of its request.
 var encodings = map[string]struct {
 	decode func(ptraceotlp.ExportRequest, []byte) error
 	encode func(ptraceotlp.ExportResponse) ([]byte, error)

@@ -81,7 +81,7 @@ func TestCollectorReadsBothEncodingsGzippedOrNot(t *testing.T) {
 		{jsonType, "", jsonType, inJSON},
 		{jsonType, "gzip", jsonType, gzipped(t, inJSON)},
 		{"Application/JSON; charset=utf-8", "identity", jsonType, inJSON},
-		{protobuf, "", protobuf, nil}, // an export of nothing
+		{protobuf, "", protobuf, nil}, // an empty export
 	} {
 		response, text := post(t, c.url, test.contentType, test.contentEncoding, test.body)
 		assert.Equal(t, http.StatusOK, response.StatusCode)

@@ -28,10 +28,10 @@ type driver struct {
 	token                   string
 	received                *collector   // nil if the spans go to the reader's collector
 	jobs                    trace.Tracer // of the group job
-	tracer                  trace.Tracer // of no group: its site asks the gate itself
+	tracer                  trace.Tracer // of no group: its site checks the gate
 	client                  *http.Client
 
-	ctx    context.Context // done when a server has died, or all are to stop
+	ctx    context.Context // done when a server has died, or stop is called
 	cancel context.CancelFunc
 	exits  *errgroup.Group // a goroutine for each server, which waits for its exit
 }
@@ -94,7 +94,7 @@ func (d *driver) stop() error {
 }
 
 // ignoreSettings unsets the OTEL_… variables, for the servers too: they are meant for the
-// reader's collector, and some would change the number of spans here.
+// reader's collector, and they could change the number of spans here.
 func ignoreSettings() {
 	for _, variable := range os.Environ() {
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "OTEL_") {
@@ -169,7 +169,7 @@ func (d *driver) job(ctx context.Context, steps []step) (rollouts []Rollout, err
 	return rollouts, err
 }
 
-// rollout makes the agent do a task.
+// rollout runs a task on the agent.
 func (d *driver) rollout(ctx context.Context, task Task) (Rollout, error) {
 	ctx, id, err := withRolloutID(ctx)
 	if err != nil {
@@ -184,7 +184,7 @@ func (d *driver) rollout(ctx context.Context, task Task) (Rollout, error) {
 	return Rollout{ID: id, Prompt: task.Prompt, Answer: outcome.Answer, Reward: outcome.Reward}, err
 }
 
-// change changes what is on at one step to what is on at the next.
+// change makes the change between two steps.
 func (d *driver) change(ctx context.Context, from, to step) (err error) {
 	switch {
 	case from.spec != to.spec:

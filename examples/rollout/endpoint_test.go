@@ -111,7 +111,7 @@ func TestLeaseOfOneServerExpiresOrIsReleased(t *testing.T) {
 	assert.Equal(t, []string{"rollout"}, change.New)
 }
 
-// A process shows the groups that begin its traces and are off.
+// State lists the groups that are off and whose spans would begin a trace.
 func TestStateShowsRootsThatAreOff(t *testing.T) {
 	d := newDriver(t)
 	require.NoError(t, d.setSpec(t.Context(), "agent,verify"))

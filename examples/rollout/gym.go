@@ -25,7 +25,7 @@ type Task struct {
 	Expected string `json:"expected"`
 }
 
-// tasks is the dataset. The model does not know "squared", so one answer in three is wrong.
+// tasks is the dataset. The model does not know "squared", so the third answer is wrong.
 var tasks = [...]Task{
 	{Prompt: "What is 6 times 7?", Expected: "42"},
 	{Prompt: "What is 128 minus 59 plus 3?", Expected: "72"},
@@ -149,7 +149,7 @@ func expression(question string) string {
 // resources is the environment: it runs the model's tool in a sandbox and verifies answers.
 type resources struct {
 	gate     *spangate.Gate
-	tracer   trace.Tracer // of no group: its site asks the gate itself
+	tracer   trace.Tracer // of no group: its site checks the gate
 	verifier trace.Tracer // of the group verify
 }
 

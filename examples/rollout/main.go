@@ -13,8 +13,8 @@
 // groups are on and why, and through which the driver changes them.
 //
 // To see how a program is instrumented, read telemetry.go and serve.go, then gym.go, which has
-// the two forms of a site. driver.go changes the groups. rolloutid.go keeps a rollout one trace
-// where no span above is on. report.go documents the output of --json.
+// the two forms of a site. driver.go changes the groups. rolloutid.go keeps the spans of
+// a rollout in one trace where no span above them is on. report.go documents the output of --json.
 package main
 
 import (
@@ -152,7 +152,7 @@ func run(ctx context.Context, o *options, stdout io.Writer) (err error) {
 		return err
 	}
 	defer func() {
-		// The death of a server explains more than the failure of a request to it.
+		// That a server has died explains more than that a request to it failed.
 		if died := d.stop(); died != nil {
 			err = died
 		}

@@ -228,7 +228,7 @@ func TestErrorIsOneLineThatNamesItsCause(t *testing.T) {
 		{"misspelt group", []string{"--spec", "rollouts"}, 2, []string{`did you mean "rollout"?`, "model_call", "per_rollout", "sandbox"}},
 		{"group of no catalog", []string{"--spec", "default,tool_call"}, 2, []string{`"tool_call" at byte 8`}},
 		{"nothing to exclude", []string{"--spec", "all,-"}, 2, []string{"byte 4"}},
-		{"long s is no s", []string{"--spec", "\u017ferver"}, 2, []string{`"ſerver"`}},
+		{"long s is not s", []string{"--spec", "\u017ferver"}, 2, []string{`"ſerver"`}},
 		{"escapes and newlines", []string{"--spec", "\x1b[31mred\nline"}, 2, []string{`\x1b[31mred\nline`}},
 		{"spec of 70 KiB", []string{"--spec", strings.Repeat("default,", 70<<10/8)}, 2, []string{"spec too long"}},
 		{"one bad spec of two", []string{"--spec", "all", "--spec", "al1"}, 2, []string{"al1"}},
@@ -256,8 +256,8 @@ func TestErrorIsOneLineThatNamesItsCause(t *testing.T) {
 	}
 }
 
-// Programs read these keys: they are only ever added to.
-func TestJSONKeys(t *testing.T) {
+// Programs read these keys, so none may be renamed or removed.
+func TestReportHasExactlyTheseJSONKeys(t *testing.T) {
 	t.Parallel()
 	stdout, stderr, code := runProgram(t, "--json", "--rollouts=1")
 	require.Zero(t, code, stderr)

@@ -38,9 +38,9 @@ var maskedGroups = []spangate.Mask{
 func roots(m spangate.Mask) int {
 	switch {
 	case m.HasAny(spangate.BitRollout | spangate.BitHTTPClient | spangate.BitServer):
-		return 1 // above all others
+		return 1 // the others are beneath it
 	case m.HasAny(spangate.BitAgent):
-		return 1 + m.Without(spangate.BitAgent|spangate.BitModelCall).Count() // and verify beside it
+		return 1 + m.Without(spangate.BitAgent|spangate.BitModelCall).Count() // verify is not beneath agent
 	default:
 		return total(m)
 	}

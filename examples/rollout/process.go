@@ -17,7 +17,7 @@ import (
 // stopTimeout is how long a server may take to exit before it is killed.
 const stopTimeout = 3 * time.Second
 
-// process is one of the four.
+// process is one of the four processes of the example.
 type process struct {
 	role  string
 	pid   int
@@ -30,7 +30,7 @@ func newProcess(role string, pid int, url, token string) (*process, error) {
 	return &process{role, pid, url, spans}, err
 }
 
-// untraced is for requests that are no part of a rollout.
+// untraced is for requests that are not part of a rollout.
 var untraced = &http.Client{Timeout: callTimeout}
 
 // start starts a server, which is this program in another role, and waits until it listens.
@@ -61,7 +61,7 @@ func (d *driver) start(role string, urls ...string) (*process, error) {
 		return nil, fmt.Errorf("the %s server did not start: %v", role, cmd.ProcessState)
 	}
 	d.exits.Go(func() error {
-		cmd.Wait() // what matters of its error is in the state
+		cmd.Wait() // ProcessState has its error
 		if d.ctx.Err() != nil && cmd.ProcessState.Success() {
 			return nil // it was stopped
 		}

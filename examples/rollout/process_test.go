@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// running is a program that runs.
+// running is a started program.
 type running struct {
 	cmd     *exec.Cmd
 	stderr  bytes.Buffer
@@ -88,7 +88,7 @@ func TestInterruptEndsEveryProcess(t *testing.T) {
 }
 
 // A terminal sends Ctrl-C to the servers too.
-func TestInterruptOfTheProcessGroupIsNotTheDeathOfAServer(t *testing.T) {
+func TestInterruptOfTheProcessGroupIsReportedAsAnInterrupt(t *testing.T) {
 	r := startLong(t)
 	for _, pid := range r.servers {
 		require.NoError(t, syscall.Kill(pid, syscall.SIGINT))
@@ -149,7 +149,7 @@ func TestHoldPrintsTheTokenForChangesAndEndsWithCtrlC(t *testing.T) {
 	require.NoError(t, err)
 	lease, err := resources.lease(t, "all", time.Minute)
 	require.NoError(t, err)
-	r.until(t, "1 rollout, 5 spans\n") // server, twice; sandbox; verify
+	r.until(t, "1 rollout, 5 spans\n") // rollout; in resources two of server, sandbox, verify
 	_, err = resources.spans.Release(t.Context(), lease.ID)
 	require.NoError(t, err)
 	r.until(t, "1 rollout, 1 span\n")

@@ -15,9 +15,9 @@ import (
 // Report is what --json prints. Fields are only ever added.
 type Report struct {
 	Runs []Run `json:"runs"` // a job for each spec, in the order of the command line
-	// Live, Leased and OffSite are missing with --spec and --bare.
-	Live    *Run  `json:"live,omitempty"`   // the job during which the spec changes
-	Leased  *Run  `json:"leased,omitempty"` // the job during which the resources server has a lease
+	// --spec and --bare omit Live, Leased and OffSite.
+	Live    *Run  `json:"live,omitempty"`   // the job in which the spec changes
+	Leased  *Run  `json:"leased,omitempty"` // the job in which the resources server has a lease
 	OffSite *Cost `json:"off_site,omitempty"`
 }
 
@@ -26,7 +26,7 @@ type Run struct {
 	Spec     string    `json:"spec"`   // when the job began, as given
 	Groups   []string  `json:"groups"` // that Spec selects
 	Rollouts []Rollout `json:"rollouts"`
-	// Received is missing with --otlp, since the spans are in the reader's own collector.
+	// --otlp omits Received, since the spans go to the reader's own collector.
 	Received *Received `json:"received,omitempty"`
 }
 
@@ -114,8 +114,8 @@ type Cost struct {
 // offGate is a variable of the package, so that the compiler cannot know its mask.
 var offGate spangate.Gate
 
-// measureOffSite times an empty loop, and one with a site that is off. The best of several
-// rounds counts, as other load on the machine can only make a loop slower.
+// measureOffSite times an empty loop, and one with a site that is off. It takes the best of several
+// rounds, as other load on the machine only makes a loop slower.
 func measureOffSite() *Cost {
 	const turns = 1e7
 	bare, site := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)

@@ -15,7 +15,7 @@ import (
 // rolloutID is the key of a rollout's ID in W3C baggage, which travels with every call of the
 // rollout whether a span is on or not. Each process uses the ID twice:
 //
-//   - Every span has it as an attribute, which tells the rollouts of a trace apart.
+//   - Every span has it as an attribute, which distinguishes the rollouts of a trace.
 //   - A span without a parent, in this process or another, takes it for its trace ID. With only
 //     the groups model_call and verify on, three spans of a rollout have no span above them that
 //     is on, so no traceparent can join them. They become three roots of one trace, and none

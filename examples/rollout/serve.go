@@ -70,7 +70,7 @@ func serve(args []string) error {
 	return s.Close()
 }
 
-// server serves the work of a process, which is traced, and beside it what is not.
+// server serves the work of a process, which is traced, and its endpoint and flush, which are not.
 type server struct {
 	*telemetry
 	http.Server
@@ -137,7 +137,7 @@ func handle[Request, Response any](mux *http.ServeMux, pattern string, fn func(c
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(response) // an error means that the caller has gone
+		json.NewEncoder(w).Encode(response) // an error means that the caller has disconnected
 	})
 }
 

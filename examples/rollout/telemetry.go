@@ -35,7 +35,7 @@ type telemetry struct {
 }
 
 // startTelemetry sets up the gate of a process, the provider behind it, and the controller that
-// sets it. At first the groups are on that the environment selects, or none.
+// sets it. At first the groups that the environment selects are on, or none.
 func startTelemetry(ctx context.Context, role, collector string) (*telemetry, error) {
 	t := &telemetry{gate: new(spangate.Gate), collector: collector}
 	if err := t.startProvider(ctx, role); err != nil {
@@ -99,7 +99,8 @@ func (t *telemetry) flush(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the controller and the exporter. It is short, as flush has sent what matters.
+// stop ends the controller and the exporter. It waits a second at most: flush has already sent the
+// spans.
 func (t *telemetry) stop() {
 	t.control.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -17,11 +17,11 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// printer prints for people: with colours and box characters on a terminal, in ASCII elsewhere.
+// printer prints text for people: with colours and box characters on a terminal, in ASCII elsewhere.
 type printer struct {
 	io.Writer
-	branch, last, beside string // of trees
-	bar                  string
+	branch, last, vertical string // of trees
+	bar                    string
 }
 
 // newPrinter honours NO_COLOR and other variables of the environment.
@@ -33,7 +33,7 @@ func newPrinter(w io.Writer, environment []string) *printer {
 	return &printer{out, "├── ", "└── ", "│   ", "▪"}
 }
 
-// intro names the processes.
+// intro lists the processes.
 func (p *printer) intro(d *driver) {
 	fmt.Fprintln(p, bold.Render("Rollouts on four processes, their spans switched by group while they run"))
 	for _, process := range d.processes {
@@ -67,7 +67,7 @@ func (p *printer) run(r Run, spans []Span) {
 	fmt.Fprintln(p, verdict(r))
 }
 
-// verdict is a job in numbers, and whether its traces are whole.
+// verdict returns the counts of a job, and whether its traces are whole.
 func verdict(r Run) string {
 	rollouts := plural(len(r.Rollouts), "rollout")
 	if r.Received == nil {
@@ -76,9 +76,9 @@ func verdict(r Run) string {
 	counts := rollouts + ", " + plural(r.Received.Spans, "span")
 	switch {
 	case r.Received.Orphans > 0:
-		return counts + ": " + alarm.Render(plural(r.Received.Orphans, "span")+" with a parent that is missing")
+		return counts + ": " + errorStyle.Render(plural(r.Received.Orphans, "span")+" with a parent that is missing")
 	case !r.Received.OneTraceEach:
-		return counts + ": " + alarm.Render("a rollout is in several traces")
+		return counts + ": " + errorStyle.Render("a rollout is in several traces")
 	case r.Received.Spans == 0:
 		return counts
 	case r.Received.ByGroup["job"] > 0:
@@ -130,7 +130,7 @@ func plural(n int, noun string) string {
 }
 
 // hold runs a rollout every second until ctx is done, so that the reader can change what is on.
-// It draws a rollout if it has other spans than the one before.
+// It draws a rollout whose spans differ from those of the one before.
 func (d *driver) hold(ctx context.Context, p *printer) error {
 	p.instructions(d)
 	type site struct{ process, group string }
@@ -161,7 +161,7 @@ func (d *driver) hold(ctx context.Context, p *printer) error {
 	}
 }
 
-// instructions says how to change what is on.
+// instructions prints how to change what is on.
 func (p *printer) instructions(d *driver) {
 	fmt.Fprintf(p, "\n%s\n", bold.Render("The processes stay up until Ctrl-C"))
 	drawn := "it is drawn when it has other spans than the last."

@@ -35,7 +35,7 @@ var variables = []struct {
 	{regexp.MustCompile(`127.0.0.1:[0-9]+`), "127.0.0.1:#"},
 }
 
-func TestOutputInAPipeIsASCIIAndThatOfTheGoldenFile(t *testing.T) {
+func TestOutputInAPipeIsASCIIAndMatchesTheGoldenFile(t *testing.T) {
 	t.Parallel()
 	stdout, stderr, code := runProgram(t)
 	require.Zero(t, code, stderr)

@@ -14,10 +14,10 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// Span is what the trees and the counts need of a span.
+// Span has the fields of a span that the trees and counts use.
 type Span struct {
 	ID      spanID
-	Parent  spanID // without a span ID in a root
+	Parent  spanID // in a root, its span ID is zero
 	Name    string
 	Group   string
 	Process string
@@ -71,9 +71,9 @@ func present(spans []Span) map[spanID]bool {
 }
 
 var (
-	bold  = lipgloss.NewStyle().Bold(true)
-	faint = lipgloss.NewStyle().Faint(true)
-	alarm = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	bold       = lipgloss.NewStyle().Bold(true)
+	faint      = lipgloss.NewStyle().Faint(true)
+	errorStyle = lipgloss.NewStyle().Foreground(lipgloss.Red)
 
 	processStyles = map[string]lipgloss.Style{
 		"driver":    lipgloss.NewStyle().Foreground(lipgloss.Yellow),
@@ -97,23 +97,23 @@ func (p *printer) tree(spans []Span) string {
 		labels, times = append(labels, label), append(times, took)
 		processes = append(processes, processStyles[process].Render(process))
 	}
-	var grow func(indent string, selects func(Span) bool)
-	grow = func(indent string, selects func(Span) bool) {
+	var draw func(indent string, selects func(Span) bool)
+	draw = func(indent string, selects func(Span) bool) {
 		siblings := slices.DeleteFunc(slices.Clone(spans), func(s Span) bool { return !selects(s) })
 		for i, s := range siblings {
-			branch, beside := p.branch, p.beside
+			branch, below := p.branch, p.vertical
 			if i == len(siblings)-1 {
-				branch, beside = p.last, "    "
+				branch, below = p.last, "    "
 			}
 			label := faint.Render(indent+branch) + bold.Render(s.Group)
 			if s.Name != s.Group {
 				label += " " + s.Name
 			}
 			if !s.root() && !present[s.Parent] {
-				label += alarm.Render(" (parent missing)")
+				label += errorStyle.Render(" (parent missing)")
 			}
 			row(label, s.Process, fmt.Sprintf("%.2f ms", s.Took.Seconds()*1000))
-			grow(indent+beside, func(child Span) bool { return child.Parent == s.ID })
+			draw(indent+below, func(child Span) bool { return child.Parent == s.ID })
 		}
 	}
 	drawn := make(map[pcommon.TraceID]bool)
@@ -121,7 +121,7 @@ func (p *printer) tree(spans []Span) string {
 		if id := s.ID.Trace; !drawn[id] {
 			drawn[id] = true
 			row(faint.Render(fmt.Sprintf("trace %x", id[:4])), "", "")
-			grow("", func(top Span) bool { return top.ID.Trace == id && !present[top.Parent] })
+			draw("", func(top Span) bool { return top.ID.Trace == id && !present[top.Parent] })
 		}
 	}
 	column := lipgloss.NewStyle().PaddingLeft(2)

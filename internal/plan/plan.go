@@ -15,9 +15,9 @@ import (
 //
 //	((Baseline − Quiet) ∪ Specs) − Deny, under Ceiling
 //
-// where Baseline, Deny and Ceiling stand for the groups that the spec selects, and Quiet and
-// Specs for the union of what their specs select. Each spec is resolved by itself: what one
-// excludes, another may still select. A spec that is too long selects nothing, and its
+// where Baseline, Deny and Ceiling are the groups that the spec selects, and Quiet and Specs the
+// union of what their specs select. Each spec is resolved by itself: a group that one excludes,
+// another may select. A spec that is too long selects nothing, and its
 // beginning is pending.
 //
 // The zero value has everything off. The slices of a plan in force must not be changed.
@@ -77,8 +77,8 @@ type Control interface {
 	// it locks nothing and ok is false.
 	Begin() (now Generation, ok bool)
 	// Commit replaces the spec or plan in force with p, and returns the new generation, which
-	// the gates and readers have by then. While a pin is in force, p is dropped, and the
-	// generation is a new one all the same.
+	// the gates and readers have by then. While a pin is in force, p is dropped, but the
+	// generation is still a new one.
 	Commit(p Plan, by Cause) Generation
 	// Records returns functions that each log one record of the registry, in order, and
 	// forgets them. They must be called without the lock. Records that are not taken are

@@ -23,9 +23,9 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckText returns an error if the name of an entry of s is not valid in any case. A valid name may
-// be registered later. The error says which entry, at which byte of s, and what was probably
-// meant.
+// CheckText returns an error if an entry of s can't be a name, in upper or lower case. It accepts
+// names that are unknown now, which may be registered later. The error has the entry, its byte offset
+// in s and a hint.
 func CheckText(s string) error {
 	for e := range Entries(s) {
 		if e.Name == "" {
@@ -46,8 +46,8 @@ func CheckText(s string) error {
 	return nil
 }
 
-// badRune returns the offset of the first rune of name that breaks the rule of [CheckName] after fold,
-// and the rune; or -1 if there is none. A byte that is not UTF-8 is [utf8.RuneError].
+// badRune returns the first rune of name that, folded, breaks the rule of [CheckName], and its
+// offset, or -1 if there is none. A byte that is not UTF-8 is [utf8.RuneError].
 func badRune(name string, fold func(rune) rune) (int, rune) {
 	for i, r := range name {
 		f := fold(r)

@@ -5,8 +5,8 @@ package spec
 // maxEdits is how many edits apart a name and its suggestion may be.
 const maxEdits = 3
 
-// Nearest returns the candidate that is the fewest edits away from name, in any case, and the first
-// of several. It returns "" if none is within a third of name's length and maxEdits.
+// Nearest returns the candidate that is the fewest edits away from name, in any case; the first one
+// if several are. It returns "" if none is within a third of name's length and maxEdits.
 func Nearest(name string, candidates []string) string {
 	if len(name) > len("\u212A")*MaxNameLen {
 		return ""
@@ -24,10 +24,10 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// edits returns how many insertions, deletions and replacements of a byte and swaps of neighbours
-// lead from a to b, each byte being part of at most one; or a number over limit if it takes more
-// than limit. Only cells of the table within limit of the diagonal can count, so the time is in
-// proportion to len(a)*limit.
+// edits returns the optimal string alignment distance of a and b: how many insertions, deletions
+// and replacements of a byte and swaps of neighbours lead from a to b, each byte being part of at
+// most one. Beyond limit it returns any number over limit. Only cells of the table within limit of
+// the diagonal matter, so the time is in proportion to len(a)*limit.
 func edits(a, b string, limit int) int {
 	if len(b) > MaxNameLen || max(len(a)-len(b), len(b)-len(a)) > limit {
 		return limit + 1

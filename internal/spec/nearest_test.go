@@ -64,8 +64,8 @@ func TestEditsAgreesWithTheRecurrenceOnEveryShortWord(t *testing.T) {
 	}
 }
 
-// nearest is Nearest by its doc: the first of the fewest edits, if they are a third of the
-// name's length at most, rounded, and three.
+// nearest is a naive Nearest: the first candidate with the fewest edits, if they are at most three
+// and at most a third of the name's length, rounded.
 func nearest(name string, candidates []string) string {
 	limit := map[int]int{0: 0, 1: 0, 2: 1, 3: 1, 4: 1, 5: 2, 6: 2, 7: 2, 8: 3, 9: 3, 10: 3, 11: 3, 12: 3}[len(name)]
 	best, fewest := "", limit+1
@@ -77,23 +77,23 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-func TestNearestAgreesWithItsDocOnEveryShortWord(t *testing.T) {
+func TestNearestAgreesWithNaiveNearestOnEveryShortWord(t *testing.T) {
 	for _, all := range [][]string{words("ab", 6), words("abc", 4)} {
 		backwards := slices.Clone(all)
 		slices.Reverse(backwards)
-		var even, odd []string // fewer words, so that the nearest are further away
+		var sevenths, elevenths []string // fewer words, so that the nearest are further away
 		for i, w := range backwards {
 			switch {
 			case i%7 == 0:
-				even = append(even, w)
+				sevenths = append(sevenths, w)
 			case i%11 == 0:
-				odd = append(odd, w)
+				elevenths = append(elevenths, w)
 			}
 		}
 		for _, name := range all {
-			for _, candidates := range [][]string{all[1:], backwards, even, odd, {"a", "b"}, {"ba", "ab", "aa"}, {"abab"}, nil} {
+			for _, candidates := range [][]string{all[1:], backwards, sevenths, elevenths, {"a", "b"}, {"ba", "ab", "aa"}, {"abab"}, nil} {
 				if got, want := Nearest(name, candidates), nearest(name, candidates); got != want {
-					t.Fatalf("%q of %q: %q, by the doc %q", name, candidates, got, want)
+					t.Fatalf("%q of %q: %q, by the naive one %q", name, candidates, got, want)
 				}
 			}
 		}
@@ -135,7 +135,7 @@ func TestNearestAtTheGreatestLengths(t *testing.T) {
 	assert.Empty(t, Nearest(longest, []string{longest + "k"}), "a candidate that is too long to be a name")
 }
 
-func TestNearest(t *testing.T) {
+func TestNearestOfWorkedNames(t *testing.T) {
 	names := []string{"default", "job", "rollout", "model_call", "step", "stop"}
 	for name, want := range map[string]string{
 		"rollouts":   "rollout",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spec has the rules of specs and names: the entries of a spec, which names are valid, when
-// two spellings are one name, and what a spec selects from a table of names.
+// Package spec has the rules of specs and names: the entries of a spec, which names are valid, which
+// spellings mean the same name, and what a spec selects from a table of names.
 package spec
 
 import (
@@ -56,7 +56,7 @@ func Entries(s string) iter.Seq[Entry] {
 // trim returns field, which begins at start, without the space around it.
 func trim(field string, start int) Entry {
 	if n := len(field); n > 0 && graphic(field[0]) && graphic(field[n-1]) {
-		return Entry{Name: field, Offset: start} // nearly always, and much faster
+		return Entry{Name: field, Offset: start} // the common case, and much faster
 	}
 	name := strings.TrimLeftFunc(field, isSpace)
 	start += len(field) - len(name)
@@ -66,7 +66,7 @@ func trim(field string, start int) Entry {
 // Trim returns s without the space around it, as Python's str.strip does.
 func Trim(s string) string { return strings.TrimFunc(s, isSpace) }
 
-// graphic reports whether b is ASCII and no space.
+// graphic reports whether b is ASCII and not space.
 func graphic(b byte) bool { return ' ' < b && b < 0x80 }
 
 // isSpace reports whether Python's str.strip trims r: Unicode's white space, and the four
@@ -74,7 +74,7 @@ func graphic(b byte) bool { return ' ' < b && b < 0x80 }
 func isSpace(r rune) bool { return unicode.IsSpace(r) || '\x1c' <= r && r <= '\x1f' }
 
 // Fold lower-cases name into buf as Python's str.lower does. It reports false if the result is not
-// ASCII or does not fit, since then it is no valid name.
+// ASCII or does not fit, since then it is not a valid name.
 func Fold(buf *[MaxNameLen]byte, name string) ([]byte, bool) {
 	b := buf[:0]
 	for _, r := range name {
@@ -99,8 +99,8 @@ func foldRune(r rune) rune {
 	return r
 }
 
-// Lower returns name folded, in memory of its own. A name that [Fold] refuses is lower-cased too, so
-// that a report has its spellings as one.
+// Lower returns a lower-case copy of name. Unlike [Fold] it also takes names that are not valid, so
+// that a report lists their spellings once.
 func Lower(name string) string {
 	var buf [MaxNameLen]byte
 	if b, ok := Fold(&buf, name); ok {
@@ -114,7 +114,7 @@ func Lower(name string) string {
 // whether there is one.
 func Lookup[V any](table map[string]V, name string) (v V, known bool) {
 	if v, known = table[name]; known {
-		return v, true // nearly always, and without folding
+		return v, true // the common case, without folding
 	}
 	var buf [MaxNameLen]byte
 	if folded, ok := Fold(&buf, name); ok {
@@ -150,7 +150,7 @@ func Eval[V any](s string, table map[string]V, add, remove func(V)) (unknown []E
 	return unknown
 }
 
-// ErrTooLong is what an error of [CheckLen] unwraps to.
+// ErrTooLong is the sentinel of the errors of [CheckLen].
 var ErrTooLong = errors.New("spec too long")
 
 // CheckLen returns an error if s is longer than any spec that is read.

@@ -17,7 +17,7 @@ import (
 const space = "\t\n\v\f\r\x1c\x1d\x1e\x1f \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006" +
 	"\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 
-func TestSpaceIsThatOfPythonsStrip(t *testing.T) {
+func TestTrimRemovesWhatPythonsStripRemoves(t *testing.T) {
 	for r := range rune(unicode.MaxRune + 1) {
 		if r != unicode.ReplacementChar && isSpace(r) != strings.ContainsRune(space, r) {
 			t.Errorf("%q: space is %t", r, isSpace(r))
@@ -61,7 +61,7 @@ func TestFoldOfEveryRune(t *testing.T) {
 	}
 }
 
-func TestLowerFoldsAnyNameIntoMemoryOfItsOwn(t *testing.T) {
+func TestLowerReturnsALowerCaseCopy(t *testing.T) {
 	for name, want := range map[string]string{
 		"":                                "",
 		"job":                             "job",
@@ -116,7 +116,7 @@ func TestEvalAddsThenRemoves(t *testing.T) {
 	}
 }
 
-func TestLongestSpec(t *testing.T) {
+func TestCheckLenRefusesOneByteOverTheLimit(t *testing.T) {
 	longest := strings.Repeat("x", 64<<10)
 	assert.NoError(t, CheckLen(longest))
 	err := CheckLen(longest + "x")

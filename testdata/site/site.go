@@ -3,8 +3,8 @@
 // Package site has sites to disassemble; nothing calls them.
 //
 // Each function is the same three statements with another guard around the second. The first
-// statement keeps the guard from being the first instruction, ahead of which the compiler puts
-// a no-operation; the last keeps the guard's branch from becoming a return. So the
+// statement keeps the guard from being the first instruction, before which the compiler puts a
+// no-operation; the last keeps the guard's branch from becoming a return. So the
 // instructions of a function and those of Unguarded differ by the guard alone.
 package site
 

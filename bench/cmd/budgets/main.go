@@ -126,8 +126,8 @@ func count() (text string, err error) {
 	return text, nil
 }
 
-// errPreempted is returned if the scheduler preempted what was counted, which callgrind takes for its
-// end. On a busy machine it happens now and then.
+// errPreempted is returned if the scheduler preempted the counted function, which callgrind mistakes
+// for its end. It happens now and then on a busy machine.
 var errPreempted = errors.New("a loop was preempted while its instructions were counted; run it again when the machine is less busy")
 
 // turns returns how often the operations of a benchmark are done in one count. Valgrind lets another
@@ -140,12 +140,12 @@ func turns(benchmark string) int {
 	return 71
 }
 
-// notCounted has the benchmarks of what goroutines do to each other, which is a matter of time.
+// notCounted matches the benchmarks of goroutines that slow each other, which shows in time only.
 const notCounted = "Growth(Goroutines|Toggling|Neighbour)"
 
-// countBenchmark counts each row of a benchmark three times. Callgrind counts in the function that
-// is called counted and writes a file whenever it returns: for each count, after one turn, with
-// which go test begins, and after all. The difference is the operation alone.
+// countBenchmark counts each row of a benchmark three times. Callgrind counts in the function
+// bench.counted and writes a file whenever it returns. go test first runs one turn and then n, so
+// each count gives two files, and their difference is n-1 turns of the operation alone.
 func countBenchmark(dir, program, benchmark string) (lines string, err error) {
 	n := turns(benchmark)
 	profile := filepath.Join(dir, "callgrind.out")

@@ -7,8 +7,8 @@
 //	go run ./bench/cmd/report -rollouts   measures real work too, which takes a few minutes and needs valgrind
 //	go run ./bench/cmd/report -tables     measures nothing: fills the tables from bench/results
 //
-// Instructions are counted by cmd/budgets. No time makes it fail; real work that takes more
-// instructions with everything off than compiled out does.
+// cmd/budgets counts the instructions. report fails if real work takes more instructions with
+// everything off than the budget allows; no time makes it fail.
 package main
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/spangate/spangate/bench/internal/results"
 )
 
-// rounds is how often the benchmarks run, all of them each time: what slows the machine for a while
-// then does not slow every measurement of one row.
+// rounds is how often all benchmarks run, one after the other: a slow phase of the machine then does
+// not affect every measurement of one row.
 const rounds = 10
 
 func main() {
@@ -82,7 +82,7 @@ func read(root string) (*results.Results, error) {
 	return results.Read(filepath.Join(dir, "instructions.txt"), filepath.Join(dir, "times.txt"), filepath.Join(dir, "rollouts.txt"))
 }
 
-// measure keeps in file what f measures in a folder that is removed afterwards.
+// measure writes to file what f measures. The folder that f gets is removed afterwards.
 func measure(file string, f func(dir string) (string, error)) error {
 	dir, err := os.MkdirTemp("", "spangate-report-")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/spangate/spangate/bench/internal/results"
 )
 
-func TestPagesShowTheResultsThatAreKept(t *testing.T) {
+func TestPagesHaveTheNumbersOfTheResults(t *testing.T) {
 	t.Chdir("../../..")
 	r, err := read(".")
 	if err != nil {
@@ -33,7 +33,7 @@ func TestPagesShowTheResultsThatAreKept(t *testing.T) {
 }
 
 // It fails if a table or a budget names a row that no longer exists.
-func TestBenchmarksOfTodayFillThePages(t *testing.T) {
+func TestCurrentBenchmarksHaveEveryRowOfThePages(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}

@@ -107,8 +107,8 @@ func (r *Results) Ratio(row, to, unit string) (float64, error) {
 	return over / under, nil
 }
 
-// columns of tables, by unit. A table has those in which a row of it was measured; relative ones are
-// followed by the ratio to the row that the table names.
+// columns of tables, by unit. A table has those in which a row of it was measured; those that are
+// relative are followed by the ratio to the row that the table names.
 var columns = []struct {
 	unit, heading string
 	format        func(values []float64, value float64) string
@@ -195,7 +195,7 @@ func markdown(lines [][]string) string {
 
 var block = regexp.MustCompile(`(?s)(<!-- bench:(\w+)(?: relative to (.+?))? -->\n).*?(<!-- /bench -->)`)
 
-// Fill returns the page with its blocks filled anew. A block is what stands between
+// Fill returns the page with its blocks filled anew. A block is the text between
 //
 //	<!-- bench:Check relative to an empty loop -->
 //	<!-- /bench -->

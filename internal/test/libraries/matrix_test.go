@@ -24,8 +24,8 @@ import (
 	"github.com/spangate/spangate/otelgate"
 )
 
-// The groups of a catalog of the tests. Their bits are not Gym's, so a test fails if otelgate
-// has a bit hard-coded.
+// The groups of the tests' catalog. Their bits are not Gym's, so that a bit of Gym hard-coded in
+// otelgate would fail a test.
 const (
 	program spangate.Mask = 1 << 63 // the span that the program starts around the call
 	client  spangate.Mask = 1 << 17 // the library's client spans
@@ -47,8 +47,8 @@ type library struct {
 	run     string         // what call does, for the table
 	groups  spangate.Mask  // of its spans
 	rules   otelgate.Rules // for its own spans
-	// skipsUnrecorded means that the library starts no span beneath one that does not record.
-	skipsUnrecorded bool
+	// needsRecordingParent means that the library starts no span beneath one that does not record.
+	needsRecordingParent bool
 	// open sets the library up and returns the call to test, whose callee calls inner. It closes
 	// what it opens with t.Cleanup.
 	open func(t *testing.T, inner func(context.Context)) (call func(context.Context) error)
@@ -96,7 +96,7 @@ func TestNoMaskBreaksATrace(t *testing.T) {
 // compare asserts that gated, recorded with the groups of mask on, follows from bare.
 func (l *library) compare(t *testing.T, bare, gated *recording, mask spangate.Mask) {
 	on := mask
-	if l.skipsUnrecorded && !mask.HasAny(program) {
+	if l.needsRecordingParent && !mask.HasAny(program) {
 		on = on.Without(client)
 	}
 	want, traces := bare.shape(on)

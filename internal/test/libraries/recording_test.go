@@ -100,7 +100,7 @@ func (s *sdk) inner(ctx context.Context) {
 // once.
 func (s *sdk) ended(t *testing.T) tracetest.SpanStubs {
 	t.Helper()
-	// A transport may take a connection back, and end its span, after the call.
+	// A transport may end its span after the call, when it takes the connection back.
 	for limit := time.Now().Add(5 * time.Second); len(s.spans.Ended()) < len(s.spans.Started()) && time.Now().Before(limit); {
 		time.Sleep(time.Millisecond)
 	}
@@ -150,8 +150,8 @@ func groupOf(s tracetest.SpanStub) spangate.Mask {
 	}
 }
 
-// describe returns what a span has in every run. The values of attributes are left out, since
-// some are ports and addresses.
+// describe returns the parts of a span that are the same in every run. It leaves out the values of
+// attributes, which may be ports and addresses.
 func describe(s tracetest.SpanStub) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %v %v %q %v", s.Name, s.SpanKind, s.Status.Code, s.Status.Description, keys(s.Attributes))
@@ -169,10 +169,10 @@ func keys(attributes []attribute.KeyValue) (keys []string) {
 	return keys
 }
 
-// shape returns a line for each span of the groups in on and for each log record, with the spans
-// above it, as if all other spans were removed: the child of a removed span gets the nearest
-// span above that is left as its parent, else the remote parent, else it is a root in a trace of
-// its own. It also returns the number of traces. With all groups in on, nothing is removed.
+// shape removes the spans of the groups that are not in on, and returns a line for each other span
+// and each log record, with the spans above it, and the number of traces. A child of a removed
+// span gets the nearest span above that is left as its parent, else the remote parent, else it is
+// the root of a trace.
 func (r *recording) shape(on spangate.Mask) (lines []string, traces int) {
 	byID := map[trace.SpanID]node{}
 	nodes := r.nodes()

@@ -24,13 +24,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// postgres returns a connection string, and redisServer a socket. The first call starts the
-// server, from Debian's package postgresql or redis-server. Without the package the test is
-// skipped; in CI it fails.
+// postgres returns the connection string of PostgreSQL. The first call starts the server, from
+// Debian's package postgresql. Without the package the test is skipped; in CI it fails.
 func postgres(t *testing.T) string {
 	return startOnce(t, "postgresql", postgresOnce)
 }
 
+// redisServer returns the socket of Redis, from Debian's package redis-server, as postgres does.
 func redisServer(t *testing.T) string {
 	return startOnce(t, "redis-server", redisOnce)
 }
@@ -81,7 +81,7 @@ func postgresConnection(folder string) string {
 	return fmt.Sprintf("host=%s user=postgres dbname=postgres sslmode=disable", folder)
 }
 
-// postgresPrograms looks in PATH and in Debian's folder of PostgreSQL.
+// postgresPrograms finds the programs in PATH or in Debian's folder of PostgreSQL.
 func postgresPrograms() (initdb, server string, err error) {
 	if initdb, err = exec.LookPath("initdb"); err != nil {
 		found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -171,8 +171,8 @@ func start(folder string, ready func(context.Context) error, stopWith syscall.Si
 	}
 }
 
-// notRoot makes a process run as the user nobody if the test runs as root, as which PostgreSQL
-// refuses to run.
+// notRoot makes a process run as the user nobody if the test runs as root, since PostgreSQL refuses
+// to run as root.
 func notRoot() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{}
 	if os.Getuid() == 0 {

@@ -116,8 +116,8 @@ func (c *changing) Value(key any) any {
 	return c.request.Value(key)
 }
 
-// The gate looks for a span of the base's in such a context. There is none; the search must end.
-func TestStartEndsInAContextThatChangesUnderABaseThatPutsNoSpanInIt(t *testing.T) {
+// The gate searches such a context for a span of the base. There is none, and the search must end.
+func TestStartReturnsInAChangingContextIfTheBasePutsNoSpanInIt(t *testing.T) {
 	var own, parent trace.Span = labelsSpan{noop.Span{}}, nil
 	plain := gatedOver(t, baseOf{tracer: funcTracer{start: func(ctx context.Context) (context.Context, trace.Span) {
 		parent = trace.SpanFromContext(ctx)

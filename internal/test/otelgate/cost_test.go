@@ -17,7 +17,7 @@ import (
 	"github.com/spangate/spangate/otelgate"
 )
 
-// The allocations that the package's documentation states. The race detector adds some.
+// The allocations that the package's documentation states; the race detector adds to them.
 func TestAllocationsOfASiteThatIsOff(t *testing.T) {
 	f := newFixture(t, on)
 	gated, s := f.tracerOf(on).Start(t.Context(), "above")
@@ -130,7 +130,7 @@ func TestSiteThatIsOffWalksTheContextOnce(t *testing.T) {
 	parents["a remote span context"] = trace.ContextWithRemoteSpanContext(t.Context(), remote(t))
 	for name, parent := range parents {
 		for opts := range optionLists() {
-			w := &walk{Context: parent}
+			w := &countingContext{Context: parent}
 			var ctx context.Context = w
 			for range 30 {
 				ctx = context.WithValue(ctx, key{}, 1)

@@ -73,7 +73,7 @@ func TestTogglingLosesNoSpanAndSplitsNoTrace(t *testing.T) {
 					next, s := f.tracerOf(g).Start(ctx, "s")
 					defer s.End()
 					if s.SpanContext().TraceID() != started.TraceID() {
-						t.Error("a site left its trace")
+						t.Error("a span is in another trace than the job")
 					}
 					ctx = next
 				}

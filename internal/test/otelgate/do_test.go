@@ -119,7 +119,7 @@ func TestDoRunsTheFunctionWhileItsGroupIsOff(t *testing.T) {
 	})
 }
 
-// Whether cancellation is a failure is decided by fn.
+// fn decides whether cancellation is a failure.
 func TestDoRecordsACancelledContextAsAnError(t *testing.T) {
 	f := newFixture(t, on)
 	ctx, cancel := context.WithCancel(t.Context())

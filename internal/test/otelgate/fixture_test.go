@@ -60,7 +60,7 @@ func (f *fixture) spans() map[string]tracetest.SpanStub {
 	return spans
 }
 
-// remote is the context of a span in another process.
+// remote returns the context of a span in another process.
 func remote(t *testing.T) trace.SpanContext {
 	t.Helper()
 	state, err := trace.ParseTraceState("vendor=kept")

@@ -41,7 +41,7 @@ var modes = []mode{
 		global: func(*fixture) trace.TracerProvider { return noop.NewTracerProvider() },
 	},
 	{
-		// A client looks into the context. A server's context is new.
+		// A client finds the provider in its context. A server's context is new.
 		name: "found through the span",
 		options: func(f *fixture, server bool) []otelhttp.Option {
 			if server {
@@ -59,7 +59,7 @@ var modes = []mode{
 }
 
 // fleet is two servers and a client: the client calls the agent, which calls the model. Each
-// server does some work in an ungated span.
+// server works in an ungated span.
 type fleet struct {
 	*fixture
 	client  *http.Client
@@ -313,7 +313,7 @@ func TestPublicEndpointIgnoresAHostileTraceparent(t *testing.T) {
 			"00-01020300000000000000000000000000-0405060000000000-ff", // unknown flags
 			"ff-01020300000000000000000000000000-0405060000000000-01", // the forbidden version
 			"00-0102",                           // cut short
-			"\xff\xfe",                          // no text
+			"\xff\xfe",                          // not text
 			string(make([]byte, 0)),             // empty
 			fmt.Sprintf("00-%0*d-1-1", 4096, 0), // long
 		} {

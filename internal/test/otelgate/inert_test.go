@@ -389,8 +389,8 @@ func TestSpanThatIsOnHasTheSDKsTypes(t *testing.T) {
 	}
 }
 
-// labels is a base that puts another span in the context than the one it returns, and looks for
-// that when the next span starts, like a provider that adds profiling labels.
+// labels is a base that returns one span and puts another in the context, which it expects there
+// when the next span starts, like a provider that adds profiling labels.
 type labels struct {
 	embedded.TracerProvider
 	base  trace.TracerProvider
@@ -514,11 +514,11 @@ func TestContextOfASpanThatIsOnKeepsItsValues(t *testing.T) {
 	}
 }
 
-// Also if the span above is of the same provider, or of one beneath or above it in a stack.
+// The span above is of the same provider, or of one beneath or above it in a stack.
 func TestContextOfASpanThatIsOnKeepsValuesSetUnderTheSpanAbove(t *testing.T) {
 	for name, sampler := range map[string]sdktrace.Sampler{"sampled": sdktrace.AlwaysSample(), "not sampled": sdktrace.NeverSample()} {
-		shown := map[string]trace.Span{}
-		base := contextsOf{sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler)), shown}
+		spanInContext := map[string]trace.Span{}
+		base := contextsOf{sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler)), spanInContext}
 		p := gatedOver(t, base)
 		outer := gatedOver(t, p.Group(on))
 		for _, above := range []*otelgate.TracerProvider{p, outer} {
@@ -533,7 +533,7 @@ func TestContextOfASpanThatIsOnKeepsValuesSetUnderTheSpanAbove(t *testing.T) {
 
 				direct, s3 := below.Group(on).Tracer("t").Start(got, "direct")
 				assert.Equal(t, 1, direct.Value(key{}), name)
-				for child, span := range shown {
+				for child, span := range spanInContext {
 					_, gated := span.TracerProvider().(*otelgate.TracerProvider)
 					assert.False(t, gated, "%s, %s: the base sees a gated span", name, child)
 				}
@@ -549,25 +549,25 @@ func TestContextOfASpanThatIsOnKeepsValuesSetUnderTheSpanAbove(t *testing.T) {
 // span that starts.
 type contextsOf struct {
 	trace.TracerProvider
-	shown map[string]trace.Span
+	spanInContext map[string]trace.Span
 }
 
 func (b contextsOf) Tracer(name string, opts ...trace.TracerOption) trace.Tracer {
-	return contextsOfTracer{b.TracerProvider.Tracer(name, opts...), b.shown}
+	return contextsOfTracer{b.TracerProvider.Tracer(name, opts...), b.spanInContext}
 }
 
 type contextsOfTracer struct {
 	trace.Tracer
-	shown map[string]trace.Span
+	spanInContext map[string]trace.Span
 }
 
 func (t contextsOfTracer) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
-	t.shown[name] = trace.SpanFromContext(ctx)
+	t.spanInContext[name] = trace.SpanFromContext(ctx)
 	return t.Tracer.Start(ctx, name, opts...)
 }
 
 // A process may have two gated providers, and the spans of one be under those of the other.
-func TestSpanOfAnotherGatedProvider(t *testing.T) {
+func TestOffSiteUnderASpanOfAnotherGatedProvider(t *testing.T) {
 	theirs, ours := newFixture(t, on), newFixture(t, 0)
 	gated, s := theirs.tracerOf(on).Start(t.Context(), "above")
 	defer s.End()
@@ -602,8 +602,7 @@ func TestDeferredEndRecordsAPanicThroughTheGate(t *testing.T) {
 	}
 }
 
-// A span under two gates is on if both are on.
-func TestGateOverAGate(t *testing.T) {
+func TestSpanUnderTwoGatesIsOnIfItsGroupIsOnInBoth(t *testing.T) {
 	inner := newFixture(t, on)
 	gate := spangate.NewGate(on)
 	outer, err := otelgate.NewTracerProvider(inner.TracerProvider, gate, otelgate.Rule{Group: on})

@@ -76,17 +76,17 @@ func TestEveryKindHasItsOwnRule(t *testing.T) {
 			otelgate.Rule{Kind: kind, Gate: other, Group: 1},
 			otelgate.Rule{Scope: "lib", Group: 2},
 			otelgate.Rule{Scope: "same", Group: 1}) // as the first, of the provider's gate
-		for asked := trace.SpanKindInternal; asked <= trace.SpanKindConsumer; asked++ {
-			opt := trace.WithSpanKind(asked)
+		for spanKind := trace.SpanKindInternal; spanKind <= trace.SpanKindConsumer; spanKind++ {
+			opt := trace.WithSpanKind(spanKind)
 			for _, scope := range []string{"free", "same"} {
-				assert.Equal(t, asked != kind, started(f.Tracer(scope), opt), "%s: %v, the rule is for %v", scope, asked, kind)
+				assert.Equal(t, spanKind != kind, started(f.Tracer(scope), opt), "%s: %v, the rule is for %v", scope, spanKind, kind)
 			}
-			assert.False(t, started(f.Tracer("lib"), opt), "%v, the rule is for %v", asked, kind)
+			assert.False(t, started(f.Tracer("lib"), opt), "%v, the rule is for %v", spanKind, kind)
 		}
 	}
 }
 
-func TestRuleBySpanName(t *testing.T) {
+func TestRuleMatchesTheSpanName(t *testing.T) {
 	const a, b, c, d = spangate.Mask(1), spangate.Mask(2), spangate.Mask(4), spangate.Mask(8)
 	f := newFixture(t, 0,
 		otelgate.Rule{Name: "promqlInnerEval*", Group: a},
@@ -150,7 +150,7 @@ func TestEmptyScopeHasTheSDKsName(t *testing.T) {
 	assert.Equal(t, "go.opentelemetry.io/otel/sdk/tracer", otelgate.EmptyScope)
 }
 
-// Not of Gym's: a catalog without its bits could never turn the spans on.
+// The groups are the caller's: a catalog without Gym's bits could never turn Gym's groups on.
 func TestHTTPRulesUseTheCallersGroups(t *testing.T) {
 	const in, out = spangate.Mask(1 << 3), spangate.Mask(1 << 40)
 	f := newFixture(t, 0, otelgate.HTTPRules(in, out))
@@ -238,12 +238,12 @@ func TestRootsAreTheGroupsThatWereOffUnderNoSpan(t *testing.T) {
 	f.Tracer("server").Start(t.Context(), "s")
 	assert.Equal(t, [2]spangate.Mask{server}, roots())
 	f.Group(job).Tracer("x").Start(trace.ContextWithRemoteSpanContext(t.Context(), trace.SpanContext{}), "s")
-	assert.Equal(t, [2]spangate.Mask{server | job}, roots(), "an invalid span context is none")
+	assert.Equal(t, [2]spangate.Mask{server | job}, roots(), "an invalid span context counts as no span")
 	f.Tracer("other").Start(ctx, "s", trace.WithNewRoot())
 	assert.Equal(t, [2]spangate.Mask{server | job, 1}, roots(), "a new root begins a trace")
 	f.gate.Store(middleware)
 	assert.True(t, started(f.Group(middleware).Tracer("x")))
-	assert.Equal(t, [2]spangate.Mask{server | job, 1}, roots(), "it was on")
+	assert.Equal(t, [2]spangate.Mask{server | job, 1}, roots(), "a group that is on is not recorded")
 	f.Group(job|step).Tracer("x").Start(t.Context(), "s")
 	assert.Equal(t, [2]spangate.Mask{server | job | step, 1}, roots(), "each of several groups, though one was recorded")
 	assert.Zero(t, f.Roots(spangate.NewGate(never)))
@@ -257,7 +257,7 @@ func TestScopeWithoutARulePassesThrough(t *testing.T) {
 	assert.True(t, started(f.Tracer("mine")))
 }
 
-func TestRuleOfAnotherNamespacesGate(t *testing.T) {
+func TestRuleWithAGateFollowsThatGate(t *testing.T) {
 	other := spangate.NewGate(0)
 	f := newFixture(t, 0,
 		otelgate.Rule{Scope: "theirs", Gate: other, Group: 1},
@@ -271,7 +271,7 @@ func TestRuleOfAnotherNamespacesGate(t *testing.T) {
 	assert.Equal(t, []bool{false, true}, []bool{started(theirs), started(ours)})
 }
 
-func TestViews(t *testing.T) {
+func TestViewsChangeTheGroupOrTheGate(t *testing.T) {
 	other := spangate.NewGate(0)
 	f := newFixture(t, 1, otelgate.Rule{Scope: "ruled", Group: 2})
 
@@ -380,7 +380,7 @@ func TestTracerThatIsMadeTwiceAtOnceIsKeptOnce(t *testing.T) {
 }
 
 // Do and a transparent rule do not change the other rules of the scope.
-func TestTransparencyOfRulesByNameAndKind(t *testing.T) {
+func TestTransparencyIsPerRule(t *testing.T) {
 	f := newFixture(t, on,
 		otelgate.Rule{Scope: "lib", Name: "transparent", Group: off, Transparent: true},
 		otelgate.Rule{Scope: "lib", Name: "plain", Group: off},
@@ -424,7 +424,7 @@ func TestConstructorQuotesTheBeginningOfALongPattern(t *testing.T) {
 	}
 }
 
-func TestConstructorRefuses(t *testing.T) {
+func TestConstructorRefusesInvalidArguments(t *testing.T) {
 	sdk := sdktrace.NewTracerProvider()
 	gate := new(spangate.Gate)
 	var typedNil *sdktrace.TracerProvider
@@ -496,9 +496,9 @@ func TestShutdownAndForceFlushReachTheBase(t *testing.T) {
 	batched := sdktrace.NewBatchSpanProcessor(f.exported, sdktrace.WithBatchTimeout(time.Hour))
 	f.sdk.RegisterSpanProcessor(batched)
 	assert.True(t, started(f.tracerOf(on)))
-	require.Len(t, f.exported.GetSpans(), 1, "by the syncer")
+	require.Len(t, f.exported.GetSpans(), 1, "exported by the simple processor")
 	require.NoError(t, f.Group(on).ForceFlush(t.Context()))
-	assert.Len(t, f.exported.GetSpans(), 2, "and by the batcher, when flushed")
+	assert.Len(t, f.exported.GetSpans(), 2, "exported by the batch processor too, after the flush")
 	require.NoError(t, f.Group(on).Shutdown(t.Context()))
 	assert.False(t, started(f.tracerOf(on)), "the SDK is shut down")
 

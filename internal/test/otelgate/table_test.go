@@ -66,13 +66,13 @@ func contexts(t *testing.T, f, other *fixture, outer, gatedUnsampled *otelgate.T
 	}
 }
 
-// walk is a context that counts the calls of Value.
-type walk struct {
+// countingContext is a context that counts the calls of Value.
+type countingContext struct {
 	context.Context
 	n int
 }
 
-func (w *walk) Value(key any) any { w.n++; return w.Context.Value(key) }
+func (w *countingContext) Value(key any) any { w.n++; return w.Context.Value(key) }
 
 // derivations derive a context with the same span.
 func derivations(t *testing.T) map[string]func(context.Context) context.Context {
@@ -83,13 +83,12 @@ func derivations(t *testing.T) map[string]func(context.Context) context.Context 
 		"WithCancel":    func(ctx context.Context) context.Context { return stopped(context.WithCancel(ctx)) },
 		"WithTimeout":   func(ctx context.Context) context.Context { return stopped(context.WithTimeout(ctx, time.Hour)) },
 		"WithoutCancel": context.WithoutCancel,
-		"own type":      func(ctx context.Context) context.Context { return &walk{Context: ctx} },
+		"own type":      func(ctx context.Context) context.Context { return &countingContext{Context: ctx} },
 	}
 }
 
 // The table of the package's documentation, for every kind of context and of site. The span above
-// does not change, and a span that is on beneath the site has the parent that it has without
-// the site.
+// does not change, and a span that is on beneath the site has the same parent as without the site.
 func TestEveryKindOfOffSiteInEveryKindOfContext(t *testing.T) {
 	f, other := newFixture(t, on), newFixture(t, on)
 	outer := gatedOver(t, f.TracerProvider)
