@@ -19,7 +19,7 @@ const MaxNameLen = spec.MaxNameLen
 
 // The reasons for which a spec is refused; a [*ParseError] unwraps to one of them.
 var (
-	// ErrUnknownName is the reason for a spec with a name that is not valid.
+	// ErrUnknownName is the reason for a spec with a name that no group and no preset has.
 	ErrUnknownName = errors.New("unknown name")
 	// ErrSpecTooLong is the reason for a spec longer than [MaxSpecLen].
 	ErrSpecTooLong = spec.ErrTooLong

@@ -176,8 +176,8 @@ func (h *handler) refusal(err error) *badRequest {
 		bad.body.Field = specField
 	case errors.Is(err, ErrTTL):
 		bad.body.Field = "ttl"
-	case errors.Is(err, ErrOwner):
-		bad.body.Field = "owner"
+	case errors.Is(err, ErrOwner) && of != nil:
+		bad.body.Field = of.Op
 	case errors.Is(err, ErrWhy):
 		bad.body.Field = "why"
 	case errors.Is(err, ErrNoLease):

@@ -41,7 +41,7 @@ func (c *Controller) SetBaseline(b Baseline) error { return c.setBaseline(author
 // pending.
 func (c *Controller) setBaseline(by author, b Baseline, listed map[string]bool, startup bool) error {
 	b.Who = cmp.Or(by.who, b.Who, by.address, program)
-	if err := cmp.Or(checkNames(b.Who, b.Why), allowing(c.checkSpec(b.Spec, b.AllowPending), listed)); err != nil {
+	if err := cmp.Or(checkAuthor("who", b.Who, b.Why), allowing(c.checkSpec(b.Spec, b.AllowPending), listed)); err != nil {
 		return err
 	}
 	t, err := c.begin(by)
@@ -78,7 +78,7 @@ func (c *Controller) ResetBaseline(who, why string) error {
 }
 
 func (c *Controller) resetBaseline(by author, why string) error {
-	if err := checkNames(by.who, why); err != nil {
+	if err := checkAuthor("who", by.who, why); err != nil {
 		return err
 	}
 	t, err := c.begin(by)
@@ -104,7 +104,7 @@ type Limits struct {
 // SetLimits puts l in place of the limits in force. It is lenient as Configure is, and has its
 // errors.
 func (c *Controller) SetLimits(l Limits) error {
-	if err := cmp.Or(checkNames(l.Who, l.Why), checkText(l.Deny), checkText(l.Ceiling)); err != nil {
+	if err := cmp.Or(checkAuthor("who", l.Who, l.Why), checkText(l.Deny), checkText(l.Ceiling)); err != nil {
 		return err
 	}
 	t, err := c.begin(author{})

@@ -62,9 +62,9 @@ func (c *Controller) publish(g plan.Generation, in intent) {
 	latest := old.changes[:min(len(old.changes), maxChanges-1)]
 	c.view.Store(&view{Generation: g, intent: in, enabled: enabled, changes: slices.Concat([]Change{change}, latest)})
 	c.metrics.count(change.Kind)
-	c.log.put(func() { c.reportChange(at, change) })
+	c.queue.put(func() { c.reportChange(at, change) })
 	for _, record := range c.control.Records() {
-		c.log.put(func() { c.report(record) })
+		c.queue.put(func() { c.guard(record) })
 	}
 }
 
@@ -90,7 +90,7 @@ func (change Change) clone() Change {
 // record logs a record. at is the time of the event, which is earlier than the call. It runs in
 // the queue.
 func (c *Controller) record(at time.Time, level slog.Level, message string, attrs ...slog.Attr) {
-	c.report(func() {
+	c.guard(func() {
 		ctx, handler := context.Background(), cmp.Or(c.options.logger, slog.Default()).Handler()
 		if !handler.Enabled(ctx, level) {
 			return
@@ -101,11 +101,11 @@ func (c *Controller) record(at time.Time, level slog.Level, message string, attr
 	})
 }
 
-// report calls log, which logs a record. If the log handler panics, the record counts as
+// guard calls log, which logs a record. If the log handler panics, the record counts as
 // dropped. It runs in the queue.
-func (c *Controller) report(log func()) {
+func (c *Controller) guard(log func()) {
 	if protect(log) != nil {
-		c.log.dropped.Add(1)
+		c.queue.dropped.Add(1)
 	}
 }
 
@@ -157,8 +157,8 @@ func (c *Controller) logRefusal(attrs ...slog.Attr) {
 
 // warn queues a record of level WARN, in the order of the changes. at is the time of the event.
 func (c *Controller) warn(at time.Time, message string, attrs ...slog.Attr) {
-	c.log.put(func() { c.record(at, slog.LevelWarn, message, attrs...) })
-	c.log.begin()
+	c.queue.put(func() { c.record(at, slog.LevelWarn, message, attrs...) })
+	c.queue.resume()
 }
 
 // reportDropped logs that n records were dropped. It runs in the queue.

@@ -42,7 +42,7 @@ type Controller struct {
 	instance string // tells this controller's generations from those of any other
 	metrics  metrics
 	view     atomic.Pointer[view] // of the current generation; stored with the registry's lock held
-	log      queue
+	queue    queue
 	refusals refusals
 	closed   context.Context // done once Close has made its change; its cause is the error of later ones
 	stop     context.CancelCauseFunc
@@ -73,7 +73,7 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 	}
 	c := &Controller{options: o, instance: strings.ToLower(rand.Text()[:8])}
 	c.closed, c.stop = context.WithCancelCause(context.Background())
-	c.log.report, c.log.held = c.reportDropped, true
+	c.queue.report, c.queue.held = c.reportDropped, true
 	if err := c.metrics.register(c, o.meters); err != nil {
 		return nil, err
 	}
@@ -91,14 +91,16 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 		baseline: o.startup, startup: o.startup, deny: o.deny, ceiling: o.ceiling, specs: counts{}, quiets: counts{},
 	}}
 	t.commit(KindBaseline, o.startup.Who, o.startup.Why)
-	time.AfterFunc(startDelay, c.log.begin)
+	time.AfterFunc(startDelay, c.queue.resume)
 	return c, nil
 }
 
-// author is who makes a change.
+// author is who makes a change, and after which generation. The change log names, if it is not
+// empty, the who, else the who or owner of the change itself, else the address, else the program.
+// The owner of a lease is that of the request or, if it has none, who.
 type author struct {
-	who     string   // empty if the change itself says
-	address string   // of the client, for a change that has no other author; may be empty
+	who     string   // from the authoriser
+	address string   // of the client
 	ifMatch []string // entity tags of the generations that the change may follow; nil for any
 }
 
@@ -115,7 +117,7 @@ func (c *Controller) begin(by author) (*tx, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
-	c.log.begin()
+	c.queue.resume()
 	if _, ok := c.control.Begin(); !ok {
 		return nil, &Error{Op: "change", Err: context.Cause(c.closed)}
 	}
@@ -172,7 +174,7 @@ func (c *Controller) Close() error {
 		t.end()
 		failed = c.metrics.unregister()
 	}
-	c.log.begin()
-	c.log.wait(closeDelay)
+	c.queue.resume()
+	c.queue.wait(closeDelay)
 	return failed
 }

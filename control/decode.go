@@ -37,18 +37,19 @@ const (
 	typeForm = "application/x-www-form-urlencoded"
 )
 
-// route is a route with a body: the fields that it takes, and sets of which one must be present.
-type route struct {
-	name     string
+// shape is what the body of a route holds: the fields, and sets of fields of which one must be
+// present.
+type shape struct {
+	route    string
 	fields   []string
 	required [][]string
 }
 
 var (
-	toBaseline = &route{"PUT /", fieldsOf[wire.Baseline](), [][]string{{"spec"}}}
-	toLeases   = &route{"POST /leases", fieldsOf[wire.LeaseRequest](), [][]string{{"ttl"}, {"spec", "quiet"}}}
-	toLease    = &route{"PATCH /leases/{id}", fieldsOf[wire.LeasePatch](), [][]string{{"ttl"}}}
-	routes     = []*route{toBaseline, toLeases, toLease}
+	putShape   = &shape{"PUT /", fieldsOf[wire.Baseline](), [][]string{{"spec"}}}
+	postShape  = &shape{"POST /leases", fieldsOf[wire.LeaseRequest](), [][]string{{"ttl"}, {"spec", "quiet"}}}
+	patchShape = &shape{"PATCH /leases/{id}", fieldsOf[wire.LeasePatch](), [][]string{{"ttl"}}}
+	shapes     = []*shape{putShape, postShape, patchShape}
 )
 
 var (
@@ -74,7 +75,7 @@ func fieldsOf[T any](kinds ...reflect.Kind) (names []string) {
 
 // isField reports whether a route takes the field.
 func isField(name string) bool {
-	return slices.ContainsFunc(routes, func(r *route) bool { return slices.Contains(r.fields, name) })
+	return slices.ContainsFunc(shapes, func(r *shape) bool { return slices.Contains(r.fields, name) })
 }
 
 // badRequest is a request that is refused before anything is changed, with its answer.
@@ -88,7 +89,7 @@ func (e *badRequest) Error() string { return e.body.Message }
 
 // decode reads the body of r into a T, whose fields are those of the route. If the body is a whole
 // State, listed has the names that it lists.
-func decode[T any](r *http.Request, to *route) (in T, listed map[string]bool, err error) {
+func decode[T any](r *http.Request, to *shape) (in T, listed map[string]bool, err error) {
 	f := &fields{to: to, values: make(map[string]json.RawMessage)}
 	if err := f.read(r); err != nil {
 		return in, nil, err
@@ -116,7 +117,7 @@ func decode[T any](r *http.Request, to *route) (in T, listed map[string]bool, er
 
 // fields are the fields of a body.
 type fields struct {
-	to     *route
+	to     *shape
 	values map[string]json.RawMessage
 	listed names // if the body is a whole State
 }
@@ -217,7 +218,7 @@ func (f *fields) readJSON(b *body) error {
 		switch start := b.d.InputOffset(); {
 		case slices.Contains(f.to.fields, name):
 			err = b.d.Decode(&value)
-		case f.to != toBaseline || !slices.Contains(stateFields, name):
+		case f.to != putShape || !slices.Contains(stateFields, name):
 			return f.to.unknown(name)
 		default:
 			ofState, b.skipping = name, true
@@ -344,12 +345,12 @@ func duration(ttl string) (time.Duration, error) {
 
 // unknown refuses a field that the route does not take, and says where it belongs or
 // which one may have been meant.
-func (to *route) unknown(field string) error {
+func (to *shape) unknown(field string) error {
 	hint, homes, candidates := "", []string(nil), slices.Clone(to.fields) // the nearest is the first of several
-	for _, r := range routes {
+	for _, r := range shapes {
 		candidates = append(candidates, r.fields...)
 		if slices.Contains(r.fields, field) {
-			homes = append(homes, r.name)
+			homes = append(homes, r.route)
 		}
 	}
 	switch nearest := spec.Nearest(field, candidates); {
@@ -358,9 +359,9 @@ func (to *route) unknown(field string) error {
 	case homes != nil:
 		hint = "; it belongs to " + strings.Join(homes, " and ")
 	case slices.Contains(times, field):
-		hint = "; the time after which a lease ends is the field ttl of " + toLeases.name + ", and a baseline has none"
+		hint = "; the time after which a lease ends is the field ttl of " + postShape.route + ", and a baseline has none"
 	case slices.Contains(stateFields, field):
-		hint = "; it is only read in a whole State, as GET gives it, with its " + generation + ", sent back as JSON to " + toBaseline.name
+		hint = "; it is only read in a whole State, as GET gives it, with its " + generation + ", sent back as JSON to " + putShape.route
 	case slices.Contains(to.fields, nearest):
 		hint = fmt.Sprintf("; did you mean %q?", nearest)
 	case nearest != "":

@@ -42,9 +42,10 @@ var (
 const opQuiet = "quiet"
 
 // Error says why something was refused; nothing was changed. It unwraps to its reason, such
-// as [ErrTTL].
+// as [ErrTTL]. The zero Error has no reason.
 type Error struct {
-	// Op is what was refused, as in "lease".
+	// Op is what was refused: an operation, as in "new" or "lease", or the value of a field, as
+	// in "owner" or "spec".
 	Op string
 	// Input is what is at fault, as given, or empty if it is nothing in particular.
 	Input string

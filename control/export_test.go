@@ -17,8 +17,8 @@ func Patience(d time.Duration) WatchOption { return func(o *watchOptions) { o.pa
 
 // Drain lets the change log begin, waits at most d until it is empty, and reports whether it is.
 func Drain(c *Controller, d time.Duration) bool {
-	c.log.begin()
-	return c.log.wait(d)
+	c.queue.resume()
+	return c.queue.wait(d)
 }
 
 // WithLock calls fn with the lock of changes held.
@@ -33,7 +33,7 @@ func WithLock(c *Controller, fn func()) {
 func LogRefusal(c *Controller, attrs ...slog.Attr) { c.logRefusal(attrs...) }
 
 // Dropped returns how many records of the change log were dropped.
-func Dropped(c *Controller) int64 { return c.log.dropped.Load() }
+func Dropped(c *Controller) int64 { return c.queue.dropped.Load() }
 
 const (
 	MaxQueued   = maxQueued
@@ -42,7 +42,7 @@ const (
 )
 
 // Put queues fn in the change log.
-func Put(c *Controller, fn func()) { c.log.put(fn) }
+func Put(c *Controller, fn func()) { c.queue.put(fn) }
 
 // WireState returns a state as the endpoint answers with it, but for Writable.
 func WireState(s State) wire.State { return wireState(s) }

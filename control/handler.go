@@ -191,7 +191,7 @@ func (h *handler) admit(r *http.Request) (author, error) {
 	case err != nil:
 		return author{}, forbidden(wire.CodeForbidden, "the authoriser refuses: "+err.Error())
 	}
-	if err := checkNames(who, ""); err != nil {
+	if err := checkAuthor("who", who, ""); err != nil {
 		return author{}, forbidden(wire.CodeForbidden, "the authoriser gives a name that the change log can't show: "+err.Error())
 	}
 	return author{who, clientAddress(r), r.Header["If-Match"]}, nil
@@ -202,7 +202,7 @@ func forbidden(code, message string) error {
 }
 
 func putBaseline(c *Controller, r *http.Request, by author) (*lease, error) {
-	in, listed, err := decode[wire.Baseline](r, toBaseline)
+	in, listed, err := decode[wire.Baseline](r, putShape)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func putBaseline(c *Controller, r *http.Request, by author) (*lease, error) {
 }
 
 func postLease(c *Controller, r *http.Request, by author) (*lease, error) {
-	in, _, err := decode[wire.LeaseRequest](r, toLeases)
+	in, _, err := decode[wire.LeaseRequest](r, postShape)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func postLease(c *Controller, r *http.Request, by author) (*lease, error) {
 }
 
 func patchLease(c *Controller, r *http.Request, by author) (*lease, error) {
-	in, _, err := decode[wire.LeasePatch](r, toLease)
+	in, _, err := decode[wire.LeasePatch](r, patchShape)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func clientAddress(r *http.Request) string {
 	if err != nil {
 		host = r.RemoteAddr
 	}
-	if checkNames(host, "") != nil {
+	if checkAuthor("who", host, "") != nil {
 		return ""
 	}
 	return host

@@ -418,6 +418,13 @@ func TestBadRequestsAreRefusedAndChangeNothing(t *testing.T) {
 	require.Equal(t, "job", e.on())
 }
 
+func TestRefusedAuthorAndReasonAreNamedByTheirFields(t *testing.T) {
+	e := newEndpoint(t, newFixture(t), anyone())
+	require.Equal(t, "who", e.form("PUT", "/", "spec=all&who=a%0ab").refused(400, wire.CodeBadField).Field)
+	require.Equal(t, "owner", e.form("POST", "/leases", "spec=all&ttl=5m&owner=a%0ab").refused(400, wire.CodeBadField).Field)
+	require.Equal(t, "why", e.form("PUT", "/", "spec=all&why=a%0ab").refused(400, wire.CodeBadField).Field)
+}
+
 func TestBodyOfExactlyTheLimitIsRead(t *testing.T) {
 	e := newEndpoint(t, newFixture(t), anyone())
 	body := `{"spec": "job"}`

@@ -68,7 +68,7 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 	if !visible(req.Owner) {
 		return nil, &Error{Op: "owner", Input: req.Owner, Err: because(ErrOwner, "it is blank; say whose lease it is")}
 	}
-	if err := cmp.Or(checkNames(req.Owner, req.Why), c.checkTTL(req.TTL), c.checkLease(req)); err != nil {
+	if err := cmp.Or(checkAuthor("owner", req.Owner, req.Why), c.checkTTL(req.TTL), c.checkLease(req)); err != nil {
 		return nil, err
 	}
 	t, err := c.begin(by)

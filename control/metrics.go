@@ -48,7 +48,7 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 			o.ObserveInt64(on, value, metric.WithAttributes(attribute.String("spangate.group", name)))
 		}
 		o.ObserveInt64(leases, int64(len(v.intent.leases)))
-		o.ObserveInt64(dropped, c.log.dropped.Load())
+		o.ObserveInt64(dropped, c.queue.dropped.Load())
 		m.flush()
 		return nil
 	}, on, leases, dropped)

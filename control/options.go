@@ -64,7 +64,7 @@ func newOptions(opts []Option) (options, error) {
 		return fail("Metrics of a nil %T; leave the option out", o.meters)
 	}
 	o.startup.Who, o.startup.AllowPending = cmp.Or(o.startup.Who, program), true
-	return o, cmp.Or(checkNames(o.startup.Who, o.startup.Why), checkText(o.startup.Spec), checkText(o.deny), checkText(o.ceiling))
+	return o, cmp.Or(checkAuthor("who", o.startup.Who, o.startup.Why), checkText(o.startup.Spec), checkText(o.deny), checkText(o.ceiling))
 }
 
 // StartupBaseline makes b the baseline to begin with, as [Controller.Configure] does later.
@@ -87,7 +87,8 @@ func MaxLeases(n int) Option { return func(o *options) { o.maxLeases = n } }
 func MaxTTL(d time.Duration) Option { return func(o *options) { o.maxTTL = d } }
 
 // Logger makes the controller log to l. Without it, and if l is nil, it logs to [slog.Default]
-// as it is when the record is logged. The time of a record is that of the change.
+// as it is when the record is logged. The time of a record is that of the change. Records of the
+// registry go to the logger of the registry.
 func Logger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
 // OnChange calls fn after every change, in the order of the changes and one call at a time,

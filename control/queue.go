@@ -21,7 +21,7 @@ type queue struct {
 	mu      sync.Mutex
 	waiting []func()
 	missed  int           // dropped since the last report was queued
-	held    bool          // no function is called before begin
+	held    bool          // no function is called before resume
 	idle    chan struct{} // closed when the goroutine ends; nil if there is none
 }
 
@@ -39,8 +39,8 @@ func (q *queue) put(fn func()) {
 	q.start()
 }
 
-// begin lets a queue that was held call its functions.
-func (q *queue) begin() {
+// resume lets a queue that was held call its functions.
+func (q *queue) resume() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.held = false

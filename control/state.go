@@ -14,7 +14,8 @@ import (
 
 // State is a snapshot of one generation of a [Controller]. A field means what the field of the
 // same name in [wire.State] means, but durations are durations and the baseline in force is
-// Baseline. Times are in UTC, in milliseconds. No list is nil.
+// Baseline. Times are in UTC, in milliseconds. No list is nil if [Controller.State] returned it.
+// State and the types of its fields are values; their zero values are empty.
 type State struct {
 	Baseline, Startup       Baseline
 	Generation              string

@@ -14,7 +14,8 @@ import (
 
 // ErrSpec is a spec with an entry that can't be a name, whatever is registered: quotes that an
 // environment file kept, a list in brackets, a variable that was not expanded, a space where
-// a comma was meant. The [*Error] names the entry, the byte, and what was probably meant.
+// a comma was meant. The [*Error] names the entry, the byte, and what was probably meant. Where
+// pending names are not allowed, such a name is a [spangate.ErrUnknownName] like any other.
 var ErrSpec = errors.New("bad spec")
 
 // checkText returns an error if text is too long or has an entry that can't be a name. It is the
@@ -43,24 +44,24 @@ const (
 	MaxWhyLen   = 1024
 )
 
-// checkNames returns an error unless who and why are text of bounded length that a log, a page
-// and a terminal show on one line and in the order in which it is written. who must be empty or
-// have a visible character.
-func checkNames(who, why string) error {
+// checkAuthor returns an error unless who, which is the value of the field who or owner, and why
+// are text of bounded length that a log, a page and a terminal show on one line and in the order in
+// which it is written. who must be empty or have a visible character.
+func checkAuthor(field, who, why string) error {
 	bad := func(op, input string, reason error, format string, args ...any) error {
 		return &Error{Op: op, Input: input, Err: because(reason, format, args...)}
 	}
 	switch {
 	case len(who) > MaxOwnerLen:
-		return bad("owner", who, ErrOwner, "%d bytes; at most %d", len(who), MaxOwnerLen)
+		return bad(field, who, ErrOwner, "%d bytes; at most %d", len(who), MaxOwnerLen)
 	case !line(who):
-		return bad("owner", who, ErrOwner, notLine)
+		return bad(field, who, ErrOwner, notLine)
 	case who != "" && !visible(who):
-		return bad("owner", who, ErrOwner, "it has no visible character")
+		return bad(field, who, ErrOwner, "it has no visible character")
 	case len(why) > MaxWhyLen:
-		return bad("reason", why, ErrWhy, "%d bytes; at most %d", len(why), MaxWhyLen)
+		return bad("why", why, ErrWhy, "%d bytes; at most %d", len(why), MaxWhyLen)
 	case !line(why):
-		return bad("reason", why, ErrWhy, notLine)
+		return bad("why", why, ErrWhy, notLine)
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ func (w *FileWatch) refuse(err error) error { return &Error{Op: "watch", Input: 
 
 // reason returns the path as the Why of a baseline, which must be short and one line.
 func (w *FileWatch) reason() string {
-	if checkNames("", w.path) == nil {
+	if checkAuthor("who", "", w.path) == nil {
 		return w.path
 	}
 	return spec.Head(strconv.QuoteToASCII(w.path))

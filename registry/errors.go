@@ -40,7 +40,7 @@ var (
 )
 
 // Error says why a [Registry] refused a change; nothing was changed. It unwraps to its
-// reason, such as [ErrNamespaceTaken].
+// reason, such as [ErrNamespaceTaken]. The zero Error has no reason.
 type Error struct {
 	// Op is what was refused: "register", "unregister" or "pin".
 	Op string
