@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spangate/spangate"
@@ -416,6 +417,24 @@ func TestBadRequestsAreRefusedAndChangeNothing(t *testing.T) {
 	}
 	require.Equal(t, before, e.State().Generation)
 	require.Equal(t, "job", e.on())
+}
+
+func TestMalformedBodyIsRefusedWithTheOffset(t *testing.T) {
+	e := newEndpoint(t, newFixture(t), anyone())
+	for body, offset := range map[string]int{
+		`[]`:                                 1,
+		`{"spec": "job" "why": ""}`:          15,
+		`{"spec": tru}`:                      8,
+		`{"generation": tru, "spec": "job"}`: 14,
+		`{"generation": "x", "groups": {}}`:  31,
+		`{"generation": "x", "groups": [1]}`: 32,
+		`{"spec": "job"} {}`:                 17,
+		"{\"spec\": \"a\xff\"}":              13,
+	} {
+		assert.Equal(t, offset, e.json("PUT", "/", body).refused(400, wire.CodeMalformed).Offset, body)
+	}
+	require.Zero(t, e.form("PUT", "/", "spec=%ff").refused(400, wire.CodeMalformed).Offset, "a form has none")
+	require.Zero(t, e.form("PUT", "/", "spec=%zz").refused(400, wire.CodeMalformed).Offset)
 }
 
 func TestRefusedAuthorAndReasonAreNamedByTheirFields(t *testing.T) {
