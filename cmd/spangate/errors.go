@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"charm.land/lipgloss/v2"
+
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control/client"
 	"github.com/spangate/spangate/control/wire"
@@ -43,82 +45,79 @@ const exitCodes = `Exit codes:
 
 A pipe that is closed early, as by head, is no failure, unless it is to show a lease.`
 
-// The codes that several errors have as JSON, besides those of package wire.
-const (
-	codeUsage  = "usage"
-	codeGone   = "gone"
-	codeFailed = "failed"
-)
-
 // commandError is an error of the command itself, with how it ends the program.
 type commandError struct {
 	error
 	exit int
-	code string
+	code string // as JSON
 }
 
 func (e *commandError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error {
-	return &commandError{fmt.Errorf(format, args...), exitUsage, codeUsage}
+	return &commandError{fmt.Errorf(format, args...), exitUsage, "usage"}
 }
 
-// outcome returns how err ends the program, and its code as JSON.
-func outcome(err error) (exit int, code string) {
+// refused has the exit codes for the codes of refusals that are neither [exitFailed] nor
+// [exitRefused].
+var refused = map[string]int{
+	wire.CodeMalformed: exitUsage, wire.CodeMissingField: exitUsage, wire.CodeBadField: exitUsage,
+	wire.CodeUnknownName: exitUsage, wire.CodeTooLarge: exitUsage,
+	wire.CodeStale: exitStale, wire.CodeNotFound: exitStale, wire.CodeTooManyLeases: exitStale, wire.CodeClosed: exitStale,
+}
+
+// outcome returns how err ends the program, and what it is as JSON.
+func outcome(err error) (exit int, e wire.Error) {
 	var own *commandError
-	var spec *spangate.ParseError
-	var failed *client.Error
+	var offline *spangate.ParseError
+	var online *client.Error
+	exit, e = exitFailed, wire.Error{Message: message(err), Code: "failed"}
 	switch {
 	case errors.As(err, &own):
-		return own.exit, own.code
-	case errors.As(err, &spec), errors.Is(err, client.ErrArgument):
-		return exitUsage, codeUsage
+		return own.exit, wire.Error{Message: e.Message, Code: own.code}
+	case errors.As(err, &offline), errors.Is(err, client.ErrArgument):
+		exit, e.Code = exitUsage, "usage"
 	case errors.Is(err, client.ErrUnreachable):
-		return exitUnreachable, "unreachable"
+		exit, e.Code = exitUnreachable, "unreachable"
 	case errors.Is(err, client.ErrPermission):
-		return exitRefused, wire.CodeForbidden
+		exit, e.Code = exitRefused, wire.CodeForbidden
 	case errors.Is(err, context.Canceled):
-		return exitInterrupted, "interrupted"
-	case errors.As(err, &failed):
-		switch code := failed.Refusal.Code; code {
-		case wire.CodeMalformed, wire.CodeMissingField, wire.CodeBadField, wire.CodeUnknownName, wire.CodeTooLarge:
-			return exitUsage, code
-		case wire.CodeStale, wire.CodeNotFound, wire.CodeTooManyLeases, wire.CodeClosed:
-			return exitStale, code
+		exit, e.Code = exitInterrupted, "interrupted"
+	}
+	reader := ""
+	if offline != nil && len(offline.Unknown) > 0 {
+		reader, e.Code, e.Field, e.Valid = offline.Namespace, wire.CodeUnknownName, "spec", offline.Valid
+		for _, name := range offline.Unknown {
+			e.Unknown = append(e.Unknown, wire.UnknownName(name))
 		}
 	}
-	return exitFailed, codeFailed
+	if errors.As(err, &online) && online.Refusal.Code != "" {
+		reader, e = online.URL, online.Refusal
+		if exit == exitFailed {
+			exit = cmp.Or(refused[e.Code], exitFailed)
+		}
+	}
+	if len(e.Unknown) > 0 {
+		e.Message = reader + " has " + lacks(e.Unknown)
+	}
+	return exit, e
 }
 
-// report shows err, with which a command on a spec, if it takes one, has ended: to people, or to
-// programs as a [wire.Error].
-func report(s *screen, err error, spec string, asJSON bool) {
-	exit, code := outcome(err)
-	e := wire.Error{Message: message(err), Code: code}
-	var own *commandError
-	var failed *client.Error
-	if errors.As(err, &failed) && failed.Refusal.Code != "" && !errors.As(err, &own) {
-		e = failed.Refusal
+// lacks says which names are unknown: a few, and how many more.
+func lacks(names []wire.UnknownName) string {
+	const most = 3
+	var parts []string
+	for _, n := range names[:min(len(names), most)] {
+		if n.Name == "" {
+			parts = append(parts, fmt.Sprintf("no name behind the '-' at byte %d", n.Offset-1))
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("no %q, at byte %d of the spec", spec.Head(n.Name), n.Offset))
 	}
-	lacking := unknownIn(err, spec)
-	if len(lacking.Unknown) > 0 {
-		e = lacking.Error
+	if more := len(names) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
 	}
-	switch {
-	case asJSON:
-		s.json(e)
-		return
-	case len(lacking.Unknown) > 0:
-		s.printf("%s %s\n", red.Render("spangate:"), escape(e.Message))
-		lacking.draw(s)
-		return
-	}
-	s.printf("%s %s\n", red.Render("spangate:"), message(err))
-	if exit == exitRefused {
-		s.printf("If it wants a token, give one that permits this by %s or --token-file.\n", envToken)
-	} else if e.Code == wire.CodeStale && e.Generation != "" {
-		s.printf("The generation is %s now; spangate get shows what has changed.\n", short(e.Generation))
-	}
+	return strings.Join(parts, "; ")
 }
 
 // inWordsOfTheCommand replaces what a library calls by its own name.
@@ -138,97 +137,114 @@ func message(err error) string {
 	return escape(strings.TrimPrefix(strings.TrimSpace(inWordsOfTheCommand.Replace(err.Error())), "spangate: "))
 }
 
-// unknown is a spec with names that its reader does not know: a catalog, or a process.
-type unknown struct {
-	wire.Error
-	spec    string
-	mayWait bool // names may be kept until they are registered
-}
-
-// unknownIn returns the names because of which text, a spec, was refused with err, if any.
-func unknownIn(err error, text string) unknown {
-	var offline *spangate.ParseError
-	var online *client.Error
-	u, reader := unknown{spec: text}, ""
+// report shows err, with which a command on text, a spec if it takes one, has ended: to people,
+// or to programs as a [wire.Error]. It returns the exit code.
+func (p *program) report(err error, text string) (exit int) {
+	exit, e := outcome(err)
+	s := p.err
+	if p.asJSON {
+		s.json(e)
+		return exit
+	}
+	line := message(err)
+	if len(e.Unknown) > 0 {
+		line = escape(e.Message)
+	}
+	s.printf("%s %s\n", red.Render("spangate:"), line)
 	switch {
-	case errors.As(err, &offline):
-		reader, u.Field, u.Valid = offline.Namespace, "spec", offline.Valid
-		for _, name := range offline.Unknown {
-			u.Unknown = append(u.Unknown, wire.UnknownName(name))
-		}
-	case errors.As(err, &online):
-		reader, u.Error, u.mayWait = online.URL, online.Refusal, true
+	case len(e.Unknown) > 0:
+		var online *client.Error
+		drawUnknown(s, e, text, errors.As(err, &online))
+	case exit == exitRefused:
+		s.printf("If it wants a token, give one that permits this by %s or --token-file.\n", envToken)
+	case e.Code == wire.CodeStale && e.Generation != "":
+		s.printf("The generation is %s now; spangate get shows what has changed.\n", short(e.Generation))
 	}
-	const most = 3
-	var lacks []string
-	for _, n := range u.Unknown[:min(len(u.Unknown), most)] {
-		if n.Name == "" {
-			lacks = append(lacks, fmt.Sprintf("no name behind the '-' at byte %d", n.Offset-1))
-			continue
-		}
-		lacks = append(lacks, fmt.Sprintf("no %q, at byte %d of the spec", spec.Head(n.Name), n.Offset))
-	}
-	if more := len(u.Unknown) - most; more > 0 {
-		lacks = append(lacks, fmt.Sprintf("%d more", more))
-	}
-	u.Code, u.Message = wire.CodeUnknownName, reader+" has "+strings.Join(lacks, "; ")
-	return u
+	return exit
 }
 
-// draw shows the spec with carets under what is unknown, what may have been meant, and the names
-// that there are.
-func (u *unknown) draw(s *screen) {
-	const most = 8
-	shown := u.Unknown[:min(len(u.Unknown), most)]
-	var marks []mark
+// drawUnknown shows a spec with carets under its unknown names, what may have been meant, and the
+// names that there are. A process, unlike a catalog, may keep a name until it is registered.
+func drawUnknown(s *screen, e wire.Error, text string, byProcess bool) {
+	const most, margin = 8, 8 // names, and columns that a note may take
+	shown := e.Unknown[:min(len(e.Unknown), most)]
 	var rows [][]string
 	for _, n := range shown {
-		note, none := "", "no name is close"
+		note := "no name is close"
 		if n.Suggestion != "" {
 			note = "did you mean " + short(n.Suggestion) + "?"
+		} else if n.Name == "" {
+			note = "the name is missing"
 		}
-		if n.Name == "" {
-			none = "the name is missing"
-		}
-		if u.holds(n) {
-			marks = append(marks, mark{n.Offset, len(n.Name), note})
-		}
-		rows = append(rows, []string{"  " + cmp.Or(escape(spec.Head(n.Name)), "-"), cmp.Or(note, none)})
+		rows = append(rows, []string{"  " + cmp.Or(escape(spec.Head(n.Name)), "-"), note})
 	}
-	const margin = 8 // what carets may add to a line
 	s.printf("\n")
-	for i, line := range carets(u.spec, marks, cmp.Or(s.width, 100)-margin) {
-		if i%2 == 1 {
-			line = red.Render(line)
-		}
-		s.printf("%s\n", line)
+	line, under := carets(text, shown, cmp.Or(s.width, 100)-margin)
+	switch {
+	case under != "" && len(rows) == 1:
+		s.printf("  %s\n  %s\n", line, red.Render(under+" "+rows[0][1]))
+		rows = nil
+	case under != "":
+		s.printf("  %s\n  %s\n", line, red.Render(under))
 	}
-	if more := len(u.Unknown) - len(shown); more > 0 {
+	s.table(nil, rows)
+	if more := len(e.Unknown) - len(shown); more > 0 {
 		s.printf("  and %d more\n", more)
 	}
-	if len(rows) > 1 {
-		s.table(nil, rows)
-	}
 	s.printf("\n")
-	s.fields("known", list(u.Valid, "nothing: no library has registered"), "try", u.corrected(),
-		"or", onlyIf(u.mayWait, "--allow-pending, if its library is yet to register"))
+	s.fields("known", list(e.Valid, "nothing: no library has registered"), "try", corrected(text, e.Unknown),
+		"or", onlyIf(byProcess, "--allow-pending, if its library is yet to register"))
 }
 
-// holds reports whether an unknown name is where it is said to be: a process may say anything.
-func (u *unknown) holds(n wire.UnknownName) bool {
-	return n.Offset >= 0 && n.Offset <= len(u.spec) && strings.HasPrefix(u.spec[n.Offset:], n.Name)
+// carets returns a spec fit for a terminal, and a line with carets right under the names, also
+// behind wide characters, combining ones and escapes:
+//
+//	default,sandboxx
+//	        ^^^^^^^^
+//
+// Of a spec of more than width columns it returns the part that begins with the first name. Names
+// that are not in it are left out; without any, both lines are empty.
+func carets(text string, names []wire.UnknownName, width int) (line, under string) {
+	names = slices.DeleteFunc(slices.Clone(names), func(n wire.UnknownName) bool { return !isIn(text, n) })
+	if len(names) == 0 {
+		return "", ""
+	}
+	slices.SortStableFunc(names, func(a, b wire.UnknownName) int { return a.Offset - b.Offset })
+	const ellipsis = "…"
+	columns := func(text string) int { return lipgloss.Width(escape(text)) }
+	start, end := 0, columns(text)+1 // a caret may be right behind the text
+	if width = max(width, 1); columns(text) > width {
+		start, end = names[0].Offset, width+1
+		line = ellipsis
+	}
+	before := lipgloss.Width(line)
+	if line += escape(text[start:]); lipgloss.Width(line) > end {
+		line = lipgloss.NewStyle().Inline(true).MaxWidth(end).Render(line) + ellipsis
+	}
+	for _, n := range names {
+		from := max(before+columns(text[start:n.Offset]), len(under))
+		to := min(from+max(1, columns(n.Name)), end)
+		if from < to {
+			under += strings.Repeat(" ", from-len(under)) + strings.Repeat("^", to-from)
+		}
+	}
+	return line, under
 }
 
-// corrected returns the spec with every unknown name replaced, or "" if one has no suggestion.
-func (u *unknown) corrected() string {
+// isIn reports whether an unknown name is where it is said to be: a process may say anything.
+func isIn(text string, n wire.UnknownName) bool {
+	return n.Offset >= 0 && n.Offset <= len(text) && strings.HasPrefix(text[n.Offset:], n.Name)
+}
+
+// corrected returns a spec with every unknown name replaced, or "" if one has no suggestion.
+func corrected(text string, names []wire.UnknownName) string {
 	const most = 256 // bytes
-	better := u.spec
-	for i, n := range slices.Backward(u.Unknown) {
-		end := n.Offset + len(n.Name)
-		if i >= maxListed || n.Suggestion == "" || !u.holds(n) || end > len(better) || len(better) > most {
+	better := text
+	for _, n := range slices.Backward(names) {
+		if n.Suggestion == "" || len(better) > most || !isIn(text, n) || n.Offset+len(n.Name) > len(better) {
 			return ""
 		}
-		better = better[:n.Offset] + n.Suggestion + better[end:]
+		better = better[:n.Offset] + n.Suggestion + better[n.Offset+len(n.Name):]
 	}
 	return onlyIf(len(better) <= most, escape(better))
 }

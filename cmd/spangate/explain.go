@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,31 +13,6 @@ import (
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/internal/spec"
 )
-
-// offline gives cmd the flags of a command without a process. run returns what to print as JSON,
-// and what draws it for people.
-func (p *program) offline(cmd *cobra.Command, shows string, run func(*spangate.Catalog, []string) (any, func(), error)) *cobra.Command {
-	catalog := spangate.Gym
-	cmd.Flags().Func("catalog", "vocabulary, `gym|lens`: gym is NeMo Gym's, lens is nemo-lens's (default gym)", func(name string) error {
-		found, ok := map[string]*spangate.Catalog{"gym": spangate.Gym, "lens": spangate.Lens}[strings.ToLower(name)]
-		if !ok {
-			return errors.New("there is no such catalog; there are gym (NeMo Gym) and lens (nemo-lens)")
-		}
-		catalog = found
-		return nil
-	})
-	completeFlag(cmd, "catalog", "gym\tNeMo Gym's", "lens\tnemo-lens's")
-	asJSON := jsonFlag(cmd, shows)
-	arguments(cmd, func(*cobra.Command) []cobra.Completion { return names(catalog) }, nil)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		answer, draw, err := run(catalog, args)
-		if err == nil {
-			p.out.show(*asJSON, answer, draw)
-		}
-		return err
-	}
-	return cmd
-}
 
 // group is a group as JSON. Its mask is a string, since a JSON number does not hold 64 bits
 // everywhere.
@@ -78,34 +52,32 @@ func groupsOf(c *spangate.Catalog, m spangate.Mask) []group {
 
 func (p *program) groups() *cobra.Command {
 	cmd := &cobra.Command{Use: "groups", Short: "Show the groups of a vocabulary, with their bits"}
-	return p.offline(cmd, "the groups", func(c *spangate.Catalog, _ []string) (any, func(), error) {
+	return p.offline(cmd, func(c *spangate.Catalog, _ string) (answer, error) {
 		groups := groupsOf(c, c.All())
-		return groups, func() {
-			rows := [][]string{}
-			for _, g := range groups {
-				in := slices.DeleteFunc(g.Presets, func(name string) bool { return name == spangate.NameAll })
-				rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, list(in, ""), g.Doc})
-			}
-			p.out.table([]string{"GROUP", "BIT", "MASK", "PRESETS", "SPANS"}, rows)
-		}, nil
+		var rows [][]string
+		for _, g := range groups {
+			in := slices.DeleteFunc(slices.Clone(g.Presets), func(name string) bool { return name == spangate.NameAll })
+			rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, list(in, ""), g.Doc})
+		}
+		return answer{groups, func() { p.out.table([]string{"GROUP", "BIT", "MASK", "PRESETS", "SPANS"}, rows) }}, nil
 	})
 }
 
 func (p *program) presets() *cobra.Command {
 	cmd := &cobra.Command{Use: "presets", Short: "Show the presets of a vocabulary, with their groups"}
-	return p.offline(cmd, "the presets", func(c *spangate.Catalog, _ []string) (any, func(), error) {
+	return p.offline(cmd, func(c *spangate.Catalog, _ string) (answer, error) {
 		presets, rows := []preset{}, [][]string{}
 		for p := range c.Presets() {
 			names := c.Names(p.Mask)
 			presets = append(presets, preset{p.Name, p.Mask.String(), names, p.Doc})
 			rows = append(rows, []string{p.Name, p.Mask.String(), p.Doc, list(names, "nothing")})
 		}
-		return presets, func() { p.out.table([]string{"PRESET", "MASK", "CHOOSE IT FOR", "GROUPS"}, rows) }, nil
+		return answer{presets, func() { p.out.table([]string{"PRESET", "MASK", "CHOOSE IT FOR", "GROUPS"}, rows) }}, nil
 	})
 }
 
 func (p *program) explain() *cobra.Command {
-	cmd := &cobra.Command{
+	return p.offline(&cobra.Command{
 		Use:   "explain SPEC",
 		Short: "Explain a spec: what each entry does, what is on, what becomes of traces",
 		Long: `Explain says what each entry of SPEC does, what is on, and what becomes of traces in Go
@@ -118,13 +90,12 @@ exclusion, explain shows a list of the same groups to give Python instead.`,
 		Example: `  spangate explain default,sandbox
   spangate explain all,-step,-optimizer
   spangate explain --catalog lens per_step --json`,
-	}
-	return p.offline(cmd, "the explanation", func(c *spangate.Catalog, args []string) (any, func(), error) {
-		e, err := explain(c, args[0])
+	}, func(c *spangate.Catalog, text string) (answer, error) {
+		e, err := explain(c, text)
 		if err != nil {
-			return nil, nil, err
+			return answer{}, err
 		}
-		return e, func() { e.draw(p.out, c) }, nil
+		return answer{e, func() { e.draw(p.out, c) }}, nil
 	})
 }
 
@@ -190,7 +161,7 @@ func explain(c *spangate.Catalog, text string) (*explanation, error) {
 // draw shows e to people.
 func (e *explanation) draw(s *screen, c *spangate.Catalog) {
 	s.fields("spec", orQuoted(escape(e.Spec)), "means", orQuoted(e.Canonical),
-		"mask", fmt.Sprintf("%s, %d of the %s of %s", e.Mask, len(e.Groups), plural(c.All().Count(), "group"), e.Namespace))
+		"mask", fmt.Sprintf("%s, %d of the %d groups of %s", e.Mask, len(e.Groups), c.All().Count(), e.Namespace))
 	var rows [][]string
 	for _, entry := range e.Entries {
 		sign, effect, name := "+ ", "nothing: it is on already", escape(entry.Name)
@@ -208,15 +179,8 @@ func (e *explanation) draw(s *screen, c *spangate.Catalog) {
 		rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, g.Doc})
 	}
 	s.section([]string{"ON", "BIT", "MASK", "SPANS"}, rows)
-	s.section([]string{"TRACES"}, [][]string{{"Go", e.Traces.Go.Note}, {"Python", e.Traces.Python.Note}})
-}
-
-// orQuoted returns text, or for an empty one the quotes that show it.
-func orQuoted(text string) string {
-	if text == "" {
-		return `""`
-	}
-	return text
+	s.printf("\n%s\n", bold.Render("TRACES"))
+	s.fields("Go", e.Traces.Go.Note, "Python", e.Traces.Python.Note)
 }
 
 // traces is what becomes of traces with some groups on, in the processes of one job. Spans lie

@@ -40,11 +40,11 @@ func (p *program) watch() *cobra.Command {
 on and off. It asks the process now and then, and goes on through a restart of it.`,
 	}
 	every := cmd.Flags().Duration("interval", interval, "how often to ask")
-	return p.remote(cmd, "each change on a line", false, func(r *remote, _ []string) error {
+	return p.remote(cmd, false, func(r *remote, _ string) (answer, error) {
 		if *every < minInterval {
-			return usagef("--interval %v: at least %v", *every, minInterval)
+			return answer{}, usagef("--interval %v: at least %v", *every, minInterval)
 		}
-		return (&watcher{remote: r}).run(*every)
+		return answer{}, (&watcher{remote: r}).run(*every)
 	})
 }
 
@@ -63,12 +63,11 @@ func (w *watcher) run(every time.Duration) error {
 		return err
 	}
 	w.changes(state) // which led to what is on now
-	if !*w.asJSON {
+	if !w.asJSON {
 		w.out.printf("%s\n", faint.Render("on: "+list(state.Enabled, "nothing")))
 	}
 	w.showQuieted(state)
-	pause := every
-	for w.out.err == nil {
+	for pause := every; w.out.err == nil; {
 		select {
 		case <-w.ctx.Done():
 			return nil
@@ -81,17 +80,16 @@ func (w *watcher) run(every time.Duration) error {
 		case err != nil:
 			if w.trouble != err.Error() {
 				w.trouble = err.Error()
-				_, code := outcome(err)
-				w.note(code, message(err)+"; trying again")
+				_, e := outcome(err)
+				w.note(e.Code, message(err)+"; trying again")
 			}
 			pause = min(2*pause, max(maxInterval, every))
 			continue
-		}
-		pause = every
-		if w.trouble != "" {
+		case w.trouble != "":
 			w.trouble = ""
 			w.note("back", w.URL()+" answers again")
 		}
+		pause = every
 		if changed {
 			w.show(state)
 		}
@@ -106,7 +104,7 @@ func (w *watcher) show(state *client.State) {
 		w.note("gap", "the process has begun anew, or more has changed than it remembers; what it remembers:")
 	}
 	for _, c := range slices.Backward(fresh) {
-		if *w.asJSON {
+		if w.asJSON {
 			w.out.encode(c, "")
 			continue
 		}
@@ -123,17 +121,17 @@ func (w *watcher) show(state *client.State) {
 // them.
 func (w *watcher) changes(state *client.State) (fresh []wire.Change, all bool) {
 	w.generation = state.Generation
-	for _, c := range state.Changes[:min(len(state.Changes), maxChanges)] {
+	latest := state.Changes[:min(len(state.Changes), maxChanges)]
+	for _, c := range latest {
 		if !slices.Contains(w.seen, c.Generation) {
 			fresh = append(fresh, c)
 		}
 	}
-	all = len(fresh) > 0 && len(fresh) == min(len(state.Changes), maxChanges)
 	for _, c := range fresh {
 		w.seen = append(w.seen, c.Generation)
 	}
 	w.seen = slices.Clone(w.seen[max(0, len(w.seen)-maxSeen):])
-	return fresh, all
+	return fresh, len(fresh) > 0 && len(fresh) == len(latest)
 }
 
 // showQuieted shows the groups that leases quiet, and whose leases they are, if that has changed.
@@ -142,10 +140,10 @@ func (w *watcher) showQuieted(state *client.State) {
 	var groups []string
 	for _, g := range state.Groups {
 		if len(g.Quiet) > 0 {
-			groups = append(groups, short(g.Name)+" by "+strings.Join(leasesOf(g.Quiet, owners), ", "))
+			groups = append(groups, short(g.Name)+" by "+leasesOf(g.Quiet, owners))
 		}
 	}
-	if quieted := list(groups, ""); quieted != w.quieted && !*w.asJSON {
+	if quieted := list(groups, ""); quieted != w.quieted && !w.asJSON {
 		w.quieted = quieted
 		w.out.printf("%s\n", faint.Render("quieted: "+cmp.Or(quieted, "nothing")))
 	}
@@ -153,7 +151,7 @@ func (w *watcher) showQuieted(state *client.State) {
 
 // note writes what is no change to standard error.
 func (w *watcher) note(code, message string) {
-	if *w.asJSON {
+	if w.asJSON {
 		w.err.json(wire.Error{Code: code, Message: message})
 		return
 	}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/control/client"
+	"github.com/spangate/spangate/internal/spec"
+)
+
+// answer is what a command shows: value as JSON, or what draw writes for people. The zero value
+// is nothing.
+type answer struct {
+	value any
+	draw  func()
+}
+
+func (p *program) show(a answer) {
+	switch {
+	case a.draw == nil:
+	case p.asJSON:
+		p.out.json(a.value)
+	default:
+		a.draw()
+	}
+}
+
+// command makes cmd show what run returns for its argument, or for "" if it takes none.
+// candidates returns what that argument may be, for completion.
+func (p *program) command(cmd *cobra.Command, candidates func(*cobra.Command) []cobra.Completion, run func(context.Context, string) (answer, error)) *cobra.Command {
+	cmd.Args, cmd.ValidArgsFunction = checkArgs, completeArg(candidates)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		a, err := run(cmd.Context(), cmd.Flags().Arg(0))
+		if err == nil {
+			p.show(a)
+		}
+		return err
+	}
+	return cmd
+}
+
+// offline makes cmd a command on a catalog.
+func (p *program) offline(cmd *cobra.Command, run func(*spangate.Catalog, string) (answer, error)) *cobra.Command {
+	catalog := spangate.Gym
+	cmd.Flags().Func("catalog", "vocabulary, `gym|lens`: gym is NeMo Gym's, lens is nemo-lens's (default gym)", func(name string) error {
+		switch strings.ToLower(name) {
+		case "gym":
+			catalog = spangate.Gym
+		case "lens":
+			catalog = spangate.Lens
+		default:
+			return fmt.Errorf("there is no such catalog; there are gym (NeMo Gym) and lens (nemo-lens)")
+		}
+		return nil
+	})
+	completeFlag(cmd, "catalog", "gym\tNeMo Gym's", "lens\tnemo-lens's")
+	names := func(*cobra.Command) []cobra.Completion { return names(catalog) }
+	return p.command(cmd, names, func(_ context.Context, arg string) (answer, error) { return run(catalog, arg) })
+}
+
+// The environment in place of the flags --url and --token-file.
+const (
+	envURL   = "SPANGATE_URL"
+	envToken = "SPANGATE_TOKEN"
+)
+
+// remote is a command on a running process: its flags, and the client that they lead to.
+type remote struct {
+	*program
+	*client.Client
+	ctx                     context.Context
+	url, tokenFile, ifMatch string
+	timeout                 time.Duration
+}
+
+// remote makes cmd a command on a running process. changes reports whether it makes a change,
+// which may be conditional.
+func (p *program) remote(cmd *cobra.Command, changes bool, run func(*remote, string) (answer, error)) *cobra.Command {
+	r := &remote{program: p}
+	flags := cmd.Flags()
+	flags.StringVar(&r.url, "url", "", "where the endpoint is, as in http://localhost:8080/spans/ (default $"+envURL+")")
+	flags.StringVar(&r.tokenFile, "token-file", "", "`file` with the bearer token (default: the token in $"+envToken+")")
+	flags.DurationVar(&r.timeout, "timeout", 10*time.Second, "how long a request may take")
+	if changes {
+		flags.StringVar(&r.ifMatch, "if-match", "", "change nothing unless the state is of this `generation`, which get shows")
+	}
+	completeFlag(cmd, "url")
+	return p.command(cmd, r.candidates, func(ctx context.Context, arg string) (_ answer, err error) {
+		if r.Client, err = r.client(); err != nil {
+			return answer{}, err
+		}
+		r.ctx = ctx
+		return run(r, arg)
+	})
+}
+
+// client returns a client of the endpoint that the flags and the environment name.
+func (r *remote) client() (*client.Client, error) {
+	url, from := r.url, "--url"
+	if url == "" {
+		url, from = os.Getenv(envURL), envURL
+	}
+	if strings.TrimSpace(url) == "" {
+		return nil, usagef("which process? Give --url or set %s to where the endpoint is, as in http://localhost:8080/spans/", envURL)
+	}
+	if _, err := client.New(url); err != nil {
+		return nil, usagef("%s: %w", from, err)
+	}
+	if r.timeout <= 0 {
+		return nil, usagef("--timeout %v: more than nothing, as in 10s", r.timeout)
+	}
+	token, from := strings.TrimSpace(os.Getenv(envToken)), envToken
+	var err error
+	if r.tokenFile != "" {
+		from = "--token-file"
+		token, err = readToken(r.tokenFile)
+	}
+	var c *client.Client
+	if err == nil {
+		c, err = client.New(url, client.Token(token), client.HTTPClient(&http.Client{Timeout: r.timeout}))
+	}
+	if err != nil {
+		return nil, usagef("%s: %w", from, err)
+	}
+	return c, nil
+}
+
+// readToken returns the bearer token in a file.
+func readToken(name string) (string, error) {
+	const most = 16 << 10
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	token := strings.TrimSpace(string(b))
+	switch {
+	case err == nil && len(b) > most:
+		err = fmt.Errorf("%s is longer than %d bytes, which no token is", name, most)
+	case err == nil && token == "":
+		err = fmt.Errorf("%s is empty", name)
+	}
+	return token, err
+}
+
+// when returns the condition of a change.
+func (r *remote) when() client.ChangeOption {
+	if r.ifMatch == "" {
+		return nil
+	}
+	return client.IfMatch(r.ifMatch)
+}
+
+// reasonFlags adds the flags that set, lease and quiet have besides their own.
+func reasonFlags(cmd *cobra.Command, why *string, allowPending *bool) {
+	cmd.Flags().StringVar(why, "why", "", "the reason, which get and the process's log show")
+	cmd.Flags().BoolVar(allowPending, "allow-pending", false, "keep names that are not registered until they are")
+}
+
+// checkText returns an error if one of the texts, each behind its name, is not UTF-8, which JSON
+// is: the process would get another text.
+func checkText(namesAndTexts ...string) error {
+	for i := 1; i < len(namesAndTexts); i += 2 {
+		text := namesAndTexts[i]
+		for at, c := range text {
+			if c == utf8.RuneError && !strings.HasPrefix(text[at:], string(utf8.RuneError)) {
+				return usagef("%s %s is not UTF-8 at byte %d", namesAndTexts[i-1], escape(spec.Head(text)), at)
+			}
+		}
+	}
+	return nil
+}
+
+// orUser returns name, or if it is empty that of the user who runs the command, as far as the
+// system knows.
+func orUser(name string) string {
+	if u, err := user.Current(); err == nil {
+		return cmp.Or(name, u.Username)
+	}
+	return name
+}
