@@ -5,11 +5,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -18,7 +20,6 @@ import (
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control/client"
-	"github.com/spangate/spangate/internal/spec"
 )
 
 // answer is what a command shows: value as JSON, or what draw writes for people. The zero value
@@ -56,13 +57,9 @@ func (p *program) command(cmd *cobra.Command, candidates func(*cobra.Command) []
 func (p *program) offline(cmd *cobra.Command, run func(*spangate.Catalog, string) (answer, error)) *cobra.Command {
 	catalog := spangate.Gym
 	cmd.Flags().Func("catalog", "vocabulary, `gym|lens`: gym is NeMo Gym's, lens is nemo-lens's (default gym)", func(name string) error {
-		switch strings.ToLower(name) {
-		case "gym":
-			catalog = spangate.Gym
-		case "lens":
-			catalog = spangate.Lens
-		default:
-			return fmt.Errorf("there is no such catalog; there are gym (NeMo Gym) and lens (nemo-lens)")
+		var known bool
+		if catalog, known = map[string]*spangate.Catalog{"gym": spangate.Gym, "lens": spangate.Lens}[strings.ToLower(name)]; !known {
+			return errors.New("there is no such catalog; there are gym (NeMo Gym) and lens (nemo-lens)")
 		}
 		return nil
 	})
@@ -81,9 +78,10 @@ const (
 type remote struct {
 	*program
 	*client.Client
-	ctx                     context.Context
-	url, tokenFile, ifMatch string
-	timeout                 time.Duration
+	ctx            context.Context
+	url, tokenFile string
+	timeout        time.Duration
+	when           client.ChangeOption // the condition of a change, or nil
 }
 
 // remote makes cmd a command on a running process. changes reports whether it makes a change,
@@ -95,7 +93,10 @@ func (p *program) remote(cmd *cobra.Command, changes bool, run func(*remote, str
 	flags.StringVar(&r.tokenFile, "token-file", "", "`file` with the bearer token (default: the token in $"+envToken+")")
 	flags.DurationVar(&r.timeout, "timeout", 10*time.Second, "how long a request may take")
 	if changes {
-		flags.StringVar(&r.ifMatch, "if-match", "", "change nothing unless the state is of this `generation`, which get shows")
+		flags.Func("if-match", "change nothing unless the state is of this `generation`, which get shows", func(generation string) error {
+			r.when = client.IfMatch(generation)
+			return nil
+		})
 	}
 	completeFlag(cmd, "url")
 	return p.command(cmd, r.candidates, func(ctx context.Context, arg string) (_ answer, err error) {
@@ -109,33 +110,20 @@ func (p *program) remote(cmd *cobra.Command, changes bool, run func(*remote, str
 
 // client returns a client of the endpoint that the flags and the environment name.
 func (r *remote) client() (*client.Client, error) {
-	url, from := r.url, "--url"
-	if url == "" {
-		url, from = os.Getenv(envURL), envURL
-	}
-	if strings.TrimSpace(url) == "" {
-		return nil, usagef("which process? Give --url or set %s to where the endpoint is, as in http://localhost:8080/spans/", envURL)
-	}
-	if _, err := client.New(url); err != nil {
-		return nil, usagef("%s: %w", from, err)
-	}
-	if r.timeout <= 0 {
-		return nil, usagef("--timeout %v: more than nothing, as in 10s", r.timeout)
-	}
-	token, from := strings.TrimSpace(os.Getenv(envToken)), envToken
-	var err error
+	url := cmp.Or(r.url, os.Getenv(envURL))
+	token, err := strings.TrimSpace(os.Getenv(envToken)), error(nil)
 	if r.tokenFile != "" {
-		from = "--token-file"
 		token, err = readToken(r.tokenFile)
 	}
-	var c *client.Client
-	if err == nil {
-		c, err = client.New(url, client.Token(token), client.HTTPClient(&http.Client{Timeout: r.timeout}))
+	switch {
+	case strings.TrimSpace(url) == "":
+		return nil, usagef("which process? Give --url or set %s to where the endpoint is, as in http://localhost:8080/spans/", envURL)
+	case r.timeout <= 0:
+		return nil, usagef("--timeout %v: more than nothing, as in 10s", r.timeout)
+	case err != nil:
+		return nil, usagef("--token-file: %w", err)
 	}
-	if err != nil {
-		return nil, usagef("%s: %w", from, err)
-	}
-	return c, nil
+	return client.New(url, client.Token(token), client.HTTPClient(&http.Client{Timeout: r.timeout}))
 }
 
 // readToken returns the bearer token in a file.
@@ -157,14 +145,6 @@ func readToken(name string) (string, error) {
 	return token, err
 }
 
-// when returns the condition of a change.
-func (r *remote) when() client.ChangeOption {
-	if r.ifMatch == "" {
-		return nil
-	}
-	return client.IfMatch(r.ifMatch)
-}
-
 // reasonFlags adds the flags that set, lease and quiet have besides their own.
 func reasonFlags(cmd *cobra.Command, why *string, allowPending *bool) {
 	cmd.Flags().StringVar(why, "why", "", "the reason, which get and the process's log show")
@@ -174,12 +154,9 @@ func reasonFlags(cmd *cobra.Command, why *string, allowPending *bool) {
 // checkText returns an error if one of the texts, each behind its name, is not UTF-8, which JSON
 // is: the process would get another text.
 func checkText(namesAndTexts ...string) error {
-	for i := 1; i < len(namesAndTexts); i += 2 {
-		text := namesAndTexts[i]
-		for at, c := range text {
-			if c == utf8.RuneError && !strings.HasPrefix(text[at:], string(utf8.RuneError)) {
-				return usagef("%s %s is not UTF-8 at byte %d", namesAndTexts[i-1], escape(spec.Head(text)), at)
-			}
+	for pair := range slices.Chunk(namesAndTexts, 2) {
+		if !utf8.ValidString(pair[1]) {
+			return usagef("%s %s is not UTF-8", pair[0], short(pair[1]))
 		}
 	}
 	return nil

@@ -15,7 +15,6 @@ import (
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control/client"
 	"github.com/spangate/spangate/control/wire"
-	"github.com/spangate/spangate/internal/spec"
 )
 
 // The exit codes, which scripts can use: they are only ever added to.
@@ -32,13 +31,10 @@ const (
 // exitCodes is the help that says what they mean.
 const exitCodes = `Exit codes:
   0    done; watch and lease --wait: ended by Ctrl-C or by the lease's time
-  1    failed: no endpoint at that URL, something that does not speak HTTP at that port, an
-       answer that makes no sense or is too large, output that can't be written
+  1    failed: what answers is not an endpoint, or output can't be written
   2    bad command line, or a spec or another value that is refused
-  3    no process could be reached in time: nothing listens, there is no answer, or a
-       certificate that is not trusted
-  4    refused: credentials are missing or wrong, the process has no authoriser, or that one
-       says no
+  3    no process could be reached in time, or its certificate is not trusted
+  4    refused: credentials are missing or wrong, or the process does not permit it
   5    the state is not the one that was assumed: another generation than --if-match, a lease
        that has ended, as many leases as there can be, a controller that has been closed
   130  interrupted
@@ -84,45 +80,27 @@ func outcome(err error) (exit int, e wire.Error) {
 	case errors.Is(err, context.Canceled):
 		exit, e.Code = exitInterrupted, "interrupted"
 	}
-	reader := ""
 	if offline != nil && len(offline.Unknown) > 0 {
-		reader, e.Code, e.Field, e.Valid = offline.Namespace, wire.CodeUnknownName, "spec", offline.Valid
+		e.Code, e.Field, e.Valid = wire.CodeUnknownName, "spec", offline.Valid
 		for _, name := range offline.Unknown {
 			e.Unknown = append(e.Unknown, wire.UnknownName(name))
 		}
 	}
 	if errors.As(err, &online) && online.Refusal.Code != "" {
-		reader, e = online.URL, online.Refusal
+		e = online.Refusal
 		if exit == exitFailed {
 			exit = cmp.Or(refused[e.Code], exitFailed)
 		}
 	}
-	if len(e.Unknown) > 0 {
-		e.Message = reader + " has " + lacks(e.Unknown)
-	}
 	return exit, e
-}
-
-// lacks says which names are unknown: a few, and how many more.
-func lacks(names []wire.UnknownName) string {
-	const most = 3
-	var parts []string
-	for _, n := range names[:min(len(names), most)] {
-		if n.Name == "" {
-			parts = append(parts, fmt.Sprintf("no name behind the '-' at byte %d", n.Offset-1))
-			continue
-		}
-		parts = append(parts, fmt.Sprintf("no %q, at byte %d of the spec", spec.Head(n.Name), n.Offset))
-	}
-	if more := len(names) - most; more > 0 {
-		parts = append(parts, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(parts, "; ")
 }
 
 // inWordsOfTheCommand replaces what a library calls by its own name.
 var inWordsOfTheCommand = strings.NewReplacer(
 	"spangate/control/client: ", "",
+	"refuses: spangate: ", "refuses: ",
+	"bad URL: ", "--url or "+envURL+": bad URL: ",
+	"the token has", "--token-file or "+envToken+": the token has",
 	"a token says who you are", "say who you are by a token: "+envToken+" or --token-file",
 	"give it longer", "give it longer with --timeout",
 	"which the state shows", "which spangate get shows",
@@ -141,59 +119,35 @@ func message(err error) string {
 // or to programs as a [wire.Error]. It returns the exit code.
 func (p *program) report(err error, text string) (exit int) {
 	exit, e := outcome(err)
-	s := p.err
 	if p.asJSON {
-		s.json(e)
+		p.err.json(e)
 		return exit
 	}
-	line := message(err)
-	if len(e.Unknown) > 0 {
-		line = escape(e.Message)
-	}
-	s.printf("%s %s\n", red.Render("spangate:"), line)
+	p.err.printf("%s %s\n", red.Render("spangate:"), message(err))
 	switch {
 	case len(e.Unknown) > 0:
 		var online *client.Error
-		drawUnknown(s, e, text, errors.As(err, &online))
+		drawUnknown(p.err, e.Unknown, text, errors.As(err, &online))
 	case exit == exitRefused:
-		s.printf("If it wants a token, give one that permits this by %s or --token-file.\n", envToken)
+		p.err.printf("If it wants a token, give one that permits this by %s or --token-file.\n", envToken)
 	case e.Code == wire.CodeStale && e.Generation != "":
-		s.printf("The generation is %s now; spangate get shows what has changed.\n", short(e.Generation))
+		p.err.printf("The generation is %s now; spangate get shows what has changed.\n", short(e.Generation))
 	}
 	return exit
 }
 
-// drawUnknown shows a spec with carets under its unknown names, what may have been meant, and the
-// names that there are. A process, unlike a catalog, may keep a name until it is registered.
-func drawUnknown(s *screen, e wire.Error, text string, byProcess bool) {
-	const most, margin = 8, 8 // names, and columns that a note may take
-	shown := e.Unknown[:min(len(e.Unknown), most)]
-	var rows [][]string
-	for _, n := range shown {
-		note := "no name is close"
-		if n.Suggestion != "" {
-			note = "did you mean " + short(n.Suggestion) + "?"
-		} else if n.Name == "" {
-			note = "the name is missing"
+// drawUnknown shows a spec with carets under its unknown names, and what to do about them. A
+// process, unlike a catalog, may keep a name until it is registered.
+func drawUnknown(s *screen, names []wire.UnknownName, text string, byProcess bool) {
+	const margin = 8 // columns that a note may take
+	line, under := carets(text, names[:min(len(names), maxListed)], cmp.Or(s.width, 100)-margin)
+	if under != "" {
+		if len(names) == 1 && names[0].Suggestion != "" {
+			under += " did you mean " + short(names[0].Suggestion) + "?"
 		}
-		rows = append(rows, []string{"  " + cmp.Or(escape(spec.Head(n.Name)), "-"), note})
+		s.printf("\n  %s\n  %s\n\n", line, red.Render(under))
 	}
-	s.printf("\n")
-	line, under := carets(text, shown, cmp.Or(s.width, 100)-margin)
-	switch {
-	case under != "" && len(rows) == 1:
-		s.printf("  %s\n  %s\n", line, red.Render(under+" "+rows[0][1]))
-		rows = nil
-	case under != "":
-		s.printf("  %s\n  %s\n", line, red.Render(under))
-	}
-	s.table(nil, rows)
-	if more := len(e.Unknown) - len(shown); more > 0 {
-		s.printf("  and %d more\n", more)
-	}
-	s.printf("\n")
-	s.fields("known", list(e.Valid, "nothing: no library has registered"), "try", corrected(text, e.Unknown),
-		"or", onlyIf(byProcess, "--allow-pending, if its library is yet to register"))
+	s.fields("try", corrected(text, names), "or", onlyIf(byProcess, "--allow-pending, if its library is yet to register"))
 }
 
 // carets returns a spec fit for a terminal, and a line with carets right under the names, also

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,25 +65,26 @@ func (p *program) leasing(req *wire.LeaseRequest, spec *string, cmd *cobra.Comma
 		}
 		// Not in the context that a signal ends: a lease that is granted meanwhile must not be
 		// left behind.
-		l, err := r.Lease(context.WithoutCancel(r.ctx), *req, r.when())
-		if err != nil {
-			return none, err
-		}
+		l, err := r.Lease(context.WithoutCancel(r.ctx), *req, r.when)
 		if r.out.closed {
 			r.out = r.err
 		}
-		r.show(r.granted(l))
+		shown, err := r.granted(l, err)
+		if err != nil {
+			return none, err
+		}
+		r.show(shown)
 		h := &holder{remote: r, id: l.ID, deadline: deadline(&l.Lease)}
+		if err := cmp.Or(r.out.err, r.ctx.Err()); err != nil && !*wait {
+			return none, h.release(err)
+		}
 		if !*wait {
-			if err := cmp.Or(r.out.err, r.ctx.Err()); err != nil {
-				return none, h.release(err)
-			}
 			return none, nil
 		}
 		if err := h.hold(); err != nil || r.asJSON {
 			return none, err
 		}
-		return r.ended(l), nil
+		return r.ended(l, nil)
 	})
 }
 
@@ -99,23 +99,13 @@ func (p *program) extend() *cobra.Command {
 		if err := checkFor(*ttl); err != nil {
 			return answer{}, err
 		}
-		l, err := r.Renew(r.ctx, id, *ttl, r.when())
-		if err != nil {
-			return answer{}, err
-		}
-		return r.granted(l), nil
+		return r.granted(r.Renew(r.ctx, id, *ttl, r.when))
 	})
 }
 
 func (p *program) release() *cobra.Command {
 	cmd := &cobra.Command{Use: "release ID", Short: "End a lease now"}
-	return p.remote(cmd, true, func(r *remote, id string) (answer, error) {
-		l, err := r.Release(r.ctx, id, r.when())
-		if err != nil {
-			return answer{}, err
-		}
-		return r.ended(l), nil
-	})
+	return p.remote(cmd, true, func(r *remote, id string) (answer, error) { return r.ended(r.Release(r.ctx, id, r.when)) })
 }
 
 func (p *program) leases() *cobra.Command {
@@ -149,21 +139,27 @@ func checkFor(ttl time.Duration) error {
 	return nil
 }
 
-// granted is the answer for a lease that lives.
-func (r *remote) granted(l *client.Lease) answer {
+// granted is the answer of a request that lets a lease live.
+func (r *remote) granted(l *client.Lease, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
 	return answer{l.JSON, func() {
 		r.out.fields("lease", short(l.ID), "owner", short(l.Owner), "spec", short(l.Spec), "groups", onlyIf(l.Spec != "", list(l.Groups, "none")),
 			"withheld", warning(l.Withheld, ", which the process keeps off"),
 			"quiets", short(l.Quiet), "quieted", onlyIf(l.Quiet != "", list(l.Quieted, "none")),
 			"still on", warning(l.StillOn, ", because a lease adds them"), "pending", list(l.Pending, ""), "ends", "in "+inSeconds(left(&l.Lease)))
-	}}
+	}}, nil
 }
 
-// ended is the answer for a lease that has ended.
-func (r *remote) ended(l *client.Lease) answer {
+// ended is the answer of a request that ends a lease.
+func (r *remote) ended(l *client.Lease, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
 	return answer{l.JSON, func() {
 		r.out.printf("lease %s of %s on %s has ended\n", short(l.ID), short(l.Owner), subject(&l.Lease))
-	}}
+	}}, nil
 }
 
 var leaseHeaders = []string{"LEASE", "OWNER", "SPEC", "LEFT", "WHY"}
@@ -208,13 +204,7 @@ func (h *holder) hold() error {
 		}
 	}
 	defer countdown("")
-	for next := time.Now().Add(interval); h.out.err == nil; {
-		// At the end too: it may have been extended meanwhile.
-		if now := time.Now(); now.After(next) || now.After(h.deadline) {
-			if next = now.Add(interval); h.isGone() {
-				return &commandError{fmt.Errorf("lease %s is gone before its time: it has been released elsewhere, or the process is another one now", short(h.id)), exitStale, "gone"}
-			}
-		}
+	for h.out.err == nil {
 		rest := time.Until(h.deadline)
 		if rest <= 0 {
 			return nil
@@ -224,6 +214,9 @@ func (h *holder) hold() error {
 		case <-h.ctx.Done():
 			return h.release(nil)
 		case <-time.After(min(rest, time.Second)):
+		}
+		if h.isGone() {
+			return &commandError{fmt.Errorf("lease %s is gone before its time: it has been released elsewhere, or the process is another one now", short(h.id)), exitStale, "gone"}
 		}
 	}
 	return h.release(h.out.err)
@@ -237,10 +230,11 @@ func (h *holder) isGone() bool {
 		return false
 	}
 	h.generation = state.Generation
-	i := slices.IndexFunc(state.Leases, func(l wire.Lease) bool { return l.ID == h.id })
-	if i >= 0 {
-		h.deadline = deadline(&state.Leases[i])
-		return false
+	for _, l := range state.Leases {
+		if l.ID == h.id {
+			h.deadline = deadline(&l)
+			return false
+		}
 	}
 	const latency = time.Second // how much later than the process's own the deadline here may be
 	return time.Until(h.deadline) > latency

@@ -65,12 +65,8 @@ func newScreen(f *os.File, environment []string) *screen {
 // Go's runtime then opens the null device in its place, for reading as well, which a shell's
 // >/dev/null does not.
 func wasClosed(f *os.File) bool {
-	null, err := os.Stat(os.DevNull)
-	if err != nil {
-		return false
-	}
 	info, err := f.Stat()
-	if err != nil || !os.SameFile(info, null) {
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 || term.IsTerminal(f.Fd()) {
 		return false
 	}
 	_, err = f.Read(make([]byte, 1))

@@ -46,13 +46,13 @@ A name that is not registered in the process is an error and changes nothing, un
 		if err := checkText("the spec", b.Spec, "--who", b.Who, "--why", b.Why); err != nil {
 			return answer{}, err
 		}
-		return r.changed(r.SetBaseline(r.ctx, b, r.when()))
+		return r.changed(r.SetBaseline(r.ctx, b, r.when))
 	})
 }
 
 func (p *program) reset() *cobra.Command {
 	cmd := &cobra.Command{Use: "reset", Short: "Go back to the baseline of the start-up; leases live on"}
-	return p.remote(cmd, true, func(r *remote, _ string) (answer, error) { return r.changed(r.ResetBaseline(r.ctx, r.when())) })
+	return p.remote(cmd, true, func(r *remote, _ string) (answer, error) { return r.changed(r.ResetBaseline(r.ctx, r.when)) })
 }
 
 // changed shows the state that follows a change of the baseline, unless that has failed.
