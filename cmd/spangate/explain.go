@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -35,17 +34,15 @@ type preset struct {
 // groupsOf returns the groups of m, in bit order.
 func groupsOf(c *spangate.Catalog, m spangate.Mask) []group {
 	groups := []group{}
-	for g := range c.Groups() {
-		if !m.HasAny(g.Bit) {
-			continue
-		}
-		row := group{Name: g.Name, Bit: g.Position(), Mask: g.Bit.String(), Presets: []string{}, Doc: g.Doc}
+	for bit := range m.Bits() {
+		g, _ := c.Group(c.Format(bit))
+		presets := []string{}
 		for p := range c.Presets() {
-			if p.Mask.HasAny(g.Bit) {
-				row.Presets = append(row.Presets, p.Name)
+			if p.Mask.HasAny(bit) {
+				presets = append(presets, p.Name)
 			}
 		}
-		groups = append(groups, row)
+		groups = append(groups, group{g.Name, g.Position(), bit.String(), presets, g.Doc})
 	}
 	return groups
 }
@@ -56,8 +53,7 @@ func (p *program) groups() *cobra.Command {
 		groups := groupsOf(c, c.All())
 		var rows [][]string
 		for _, g := range groups {
-			in := slices.DeleteFunc(slices.Clone(g.Presets), func(name string) bool { return name == spangate.NameAll })
-			rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, list(in, ""), g.Doc})
+			rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, list(g.Presets, ""), g.Doc})
 		}
 		return answer{groups, func() { p.out.table([]string{"GROUP", "BIT", "MASK", "PRESETS", "SPANS"}, rows) }}, nil
 	})
@@ -68,9 +64,8 @@ func (p *program) presets() *cobra.Command {
 	return p.offline(cmd, func(c *spangate.Catalog, _ string) (answer, error) {
 		presets, rows := []preset{}, [][]string{}
 		for p := range c.Presets() {
-			names := c.Names(p.Mask)
-			presets = append(presets, preset{p.Name, p.Mask.String(), names, p.Doc})
-			rows = append(rows, []string{p.Name, p.Mask.String(), p.Doc, list(names, "nothing")})
+			row := preset{p.Name, p.Mask.String(), c.Names(p.Mask), p.Doc}
+			presets, rows = append(presets, row), append(rows, []string{row.Name, row.Mask, row.Doc, list(row.Groups, "nothing")})
 		}
 		return answer{presets, func() { p.out.table([]string{"PRESET", "MASK", "CHOOSE IT FOR", "GROUPS"}, rows) }}, nil
 	})
@@ -92,10 +87,7 @@ exclusion, explain shows a list of the same groups to give Python instead.`,
   spangate explain --catalog lens per_step --json`,
 	}, func(c *spangate.Catalog, text string) (answer, error) {
 		e, err := explain(c, text)
-		if err != nil {
-			return answer{}, err
-		}
-		return answer{e, func() { e.draw(p.out, c) }}, nil
+		return answer{e, func() { e.draw(p.out, c) }}, err
 	})
 }
 
@@ -133,13 +125,12 @@ func explain(c *spangate.Catalog, text string) (*explanation, error) {
 		Canonical: c.Format(mask), Mask: mask.String(), Groups: groupsOf(c, mask),
 		Entries: []entry{}, Traces: traces{Go: goTraces(mask), Python: pythonTraces(c, text, mask)},
 	}
-	var selected spangate.Mask // by any plain entry: order does not matter
-	for in := range spec.Entries(text) {
+	var selected, added, taken spangate.Mask
+	for in := range spec.Entries(text) { // exclusions take from all, wherever they stand
 		if m, _ := c.Lookup(in.Name); !in.Exclude {
 			selected |= m
 		}
 	}
-	var added, taken spangate.Mask
 	for in := range spec.Entries(text) {
 		m, _ := c.Lookup(in.Name)
 		row := entry{Name: in.Name, Offset: in.Offset, Exclude: in.Exclude, Kind: "preset", Mask: m.String()}
@@ -164,14 +155,15 @@ func (e *explanation) draw(s *screen, c *spangate.Catalog) {
 		"mask", fmt.Sprintf("%s, %d of the %d groups of %s", e.Mask, len(e.Groups), c.All().Count(), e.Namespace))
 	var rows [][]string
 	for _, entry := range e.Entries {
-		sign, effect, name := "+ ", "nothing: it is on already", escape(entry.Name)
+		sign, name, nothing := "+ ", escape(entry.Name), "nothing: it is on already"
 		if entry.Exclude {
-			sign, effect, name = "- ", "nothing: it is off anyway", "-"+name
+			sign, name, nothing = "- ", "-"+name, "nothing: it is off anyway"
 		}
+		changes := nothing
 		if len(entry.Changes) > 0 {
-			effect = sign + strings.Join(entry.Changes, ", ")
+			changes = sign + list(entry.Changes, "")
 		}
-		rows = append(rows, []string{name, entry.Kind, effect})
+		rows = append(rows, []string{name, entry.Kind, changes})
 	}
 	s.section([]string{"ENTRY", "IS A", "CHANGES"}, rows)
 	rows = nil
