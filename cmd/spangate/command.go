@@ -33,7 +33,7 @@ func (p *program) show(a answer) {
 	switch {
 	case a.draw == nil:
 	case p.asJSON:
-		p.out.json(a.value)
+		p.out.json(a.value, "  ")
 	default:
 		a.draw()
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -54,24 +55,35 @@ func usagef(format string, args ...any) error {
 	return &commandError{fmt.Errorf(format, args...), exitUsage, "usage"}
 }
 
-// refused has the exit codes for the codes of refusals that are neither [exitFailed] nor
-// [exitRefused].
-var refused = map[string]int{
-	wire.CodeMalformed: exitUsage, wire.CodeMissingField: exitUsage, wire.CodeBadField: exitUsage,
-	wire.CodeUnknownName: exitUsage, wire.CodeTooLarge: exitUsage,
-	wire.CodeStale: exitStale, wire.CodeNotFound: exitStale, wire.CodeTooManyLeases: exitStale, wire.CodeClosed: exitStale,
-}
-
 // outcome returns how err ends the program, and what it is as JSON.
 func outcome(err error) (exit int, e wire.Error) {
 	var own *commandError
 	var offline *spangate.ParseError
 	var online *client.Error
 	exit, e = exitFailed, wire.Error{Message: message(err), Code: "failed"}
-	switch {
-	case errors.As(err, &own):
+	if errors.As(err, &own) {
 		return own.exit, wire.Error{Message: e.Message, Code: own.code}
-	case errors.As(err, &offline), errors.Is(err, client.ErrArgument):
+	}
+	if errors.As(err, &online) && online.Refusal.Code != "" {
+		e = online.Refusal
+		switch online.Status {
+		case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
+			exit = exitUsage
+		case http.StatusNotFound, http.StatusConflict, http.StatusGone, http.StatusPreconditionFailed:
+			exit = exitStale
+		case http.StatusUnauthorized, http.StatusForbidden:
+			exit = exitRefused
+		}
+		return exit, e
+	}
+	switch {
+	case errors.As(err, &offline):
+		exit, e.Code = exitUsage, "usage"
+		for _, name := range offline.Unknown {
+			e.Code, e.Field, e.Valid = wire.CodeUnknownName, "spec", offline.Valid
+			e.Unknown = append(e.Unknown, wire.UnknownName(name))
+		}
+	case errors.Is(err, client.ErrArgument):
 		exit, e.Code = exitUsage, "usage"
 	case errors.Is(err, client.ErrUnreachable):
 		exit, e.Code = exitUnreachable, "unreachable"
@@ -79,18 +91,6 @@ func outcome(err error) (exit int, e wire.Error) {
 		exit, e.Code = exitRefused, wire.CodeForbidden
 	case errors.Is(err, context.Canceled):
 		exit, e.Code = exitInterrupted, "interrupted"
-	}
-	if offline != nil && len(offline.Unknown) > 0 {
-		e.Code, e.Field, e.Valid = wire.CodeUnknownName, "spec", offline.Valid
-		for _, name := range offline.Unknown {
-			e.Unknown = append(e.Unknown, wire.UnknownName(name))
-		}
-	}
-	if errors.As(err, &online) && online.Refusal.Code != "" {
-		e = online.Refusal
-		if exit == exitFailed {
-			exit = cmp.Or(refused[e.Code], exitFailed)
-		}
 	}
 	return exit, e
 }
@@ -120,7 +120,7 @@ func message(err error) string {
 func (p *program) report(err error, text string) (exit int) {
 	exit, e := outcome(err)
 	if p.asJSON {
-		p.err.json(e)
+		p.err.json(e, "  ")
 		return exit
 	}
 	p.err.printf("%s %s\n", red.Render("spangate:"), message(err))

@@ -177,32 +177,29 @@ func (e *explanation) draw(s *screen, c *spangate.Catalog) {
 
 // traces is what becomes of traces with some groups on, in the processes of one job. Spans lie
 // as in NeMo Gym: the driver's client span is above the agent's server span, which is above the
-// rollout's.
+// rollout's. Each note says the same for people.
 type traces struct {
-	Go     inGo     `json:"go"`
-	Python inPython `json:"python"`
+	Go     inGo     `json:"go"`     // where spans are behind a gate
+	Python inPython `json:"python"` // where a span that is off takes the context of the trace with it
 }
 
-// inGo is what becomes of traces in Go processes, where spans are behind a gate.
 type inGo struct {
 	Split bool   `json:"split"` // a trace breaks in two at a process; never
 	Root  string `json:"root"`  // the group of the topmost span, if one that is on is above all others
-	Note  string `json:"note"`  // the same for people
+	Note  string `json:"note"`
 }
 
-// inPython is what becomes of traces in NeMo Gym's own processes, where a span that is off takes
-// the context of the trace with it.
 type inPython struct {
 	Accepted bool     `json:"accepted"` // by nemo-lens, which rejects a spec with an exclusion and then emits no spans
 	Spec     string   `json:"spec"`     // selects the same groups there; empty for no group, since a blank spec is default
 	Split    bool     `json:"split"`    // a trace breaks in two between processes, with Spec
 	Missing  []string `json:"missing"`  // the groups that would have to be on for one trace, in bit order
-	Note     string   `json:"note"`     // the same for people
+	Note     string   `json:"note"`
 }
 
 const (
-	// acrossProcesses has the groups whose spans make up a rollout, which runs in several
-	// processes. Those of nemo-lens are spans of one process.
+	// acrossProcesses has the groups of a rollout, which runs in several processes, unlike what
+	// nemo-lens has groups for.
 	acrossProcesses = spangate.PresetAll &^ spangate.LensPresetAll
 	// joins has the groups whose spans hand a trace from one Python process to the next.
 	joins = spangate.BitServer | spangate.BitHTTPClient

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,9 +49,8 @@ It is a lease too, which spangate extend and spangate release take.
 const leaseHelp = `With --wait the command stays until the lease ends, and ends it on Ctrl-C or SIGTERM. It
 does not renew it. If it is killed, the lease still ends in time.
 
-A lease that can't be shown, since a disk is full or a pipe is closed, is released, and the
-command fails; if it can't be released, its id is in the message. If standard output is
-closed, the lease is shown on standard error.`
+A lease that can't be shown is released, and the command fails; if it can't be released, its id
+is in the message. If standard output is closed, the lease is shown on standard error.`
 
 // leasing makes cmd a command that requests a lease. Its argument goes into spec, a field of req.
 func (p *program) leasing(req *wire.LeaseRequest, spec *string, cmd *cobra.Command) *cobra.Command {
@@ -74,17 +74,17 @@ func (p *program) leasing(req *wire.LeaseRequest, spec *string, cmd *cobra.Comma
 			return none, err
 		}
 		r.show(shown)
-		h := &holder{remote: r, id: l.ID, deadline: deadline(&l.Lease)}
-		if err := cmp.Or(r.out.err, r.ctx.Err()); err != nil && !*wait {
-			return none, h.release(err)
+		h := &holder{remote: r, id: l.ID, deadline: time.Now().Add(left(&l.Lease))}
+		switch failed := cmp.Or(r.out.err, r.ctx.Err()); {
+		case *wait:
+			if err := h.hold(); err != nil || r.asJSON {
+				return none, err
+			}
+			return r.ended(l, nil)
+		case failed != nil:
+			return none, h.release(failed)
 		}
-		if !*wait {
-			return none, nil
-		}
-		if err := h.hold(); err != nil || r.asJSON {
-			return none, err
-		}
-		return r.ended(l, nil)
+		return none, nil
 	})
 }
 
@@ -185,9 +185,6 @@ func left(l *wire.Lease) time.Duration {
 	return d
 }
 
-// deadline returns when a lease ends, by this machine's clock.
-func deadline(l *wire.Lease) time.Time { return time.Now().Add(left(l)) }
-
 // holder waits for the end of a lease that this command has been granted.
 type holder struct {
 	*remote
@@ -198,6 +195,7 @@ type holder struct {
 // hold returns when the lease has ended. It ends the lease if the context is cancelled or the
 // output has failed. On a terminal it shows how long is left.
 func (h *holder) hold() error {
+	const latency = time.Second // how much later than the process's own the deadline here may be
 	countdown := func(text string) {
 		if h.err.live {
 			h.err.printf("%s%s", clearLine, text)
@@ -215,44 +213,31 @@ func (h *holder) hold() error {
 			return h.release(nil)
 		case <-time.After(min(rest, time.Second)):
 		}
-		if h.isGone() {
+		state, changed, err := h.StateSince(h.ctx, h.generation)
+		if err != nil || !changed { // a process that does not answer has not ended it
+			continue
+		}
+		h.generation = state.Generation
+		i := slices.IndexFunc(state.Leases, func(l wire.Lease) bool { return l.ID == h.id })
+		if i >= 0 { // it may have been extended, or shortened
+			h.deadline = time.Now().Add(left(&state.Leases[i]))
+		} else if time.Until(h.deadline) > latency {
 			return &commandError{fmt.Errorf("lease %s is gone before its time: it has been released elsewhere, or the process is another one now", short(h.id)), exitStale, "gone"}
 		}
 	}
 	return h.release(h.out.err)
 }
 
-// isGone reports whether the lease has ended before its time, and learns about another end. A
-// process that does not answer has not ended it.
-func (h *holder) isGone() bool {
-	state, changed, err := h.StateSince(h.ctx, h.generation)
-	if err != nil || !changed {
-		return false
-	}
-	h.generation = state.Generation
-	for _, l := range state.Leases {
-		if l.ID == h.id {
-			h.deadline = deadline(&l)
-			return false
-		}
-	}
-	const latency = time.Second // how much later than the process's own the deadline here may be
-	return time.Until(h.deadline) > latency
-}
-
 // release ends the lease because of cause, which may be nil, and returns cause with what became
 // of the lease. That it has ended already is no error.
 func (h *holder) release(cause error) error {
-	// Not in the context of the command, which may be cancelled.
-	_, err := h.Release(context.WithoutCancel(h.ctx), h.id)
-	failed := err != nil && !errors.Is(err, client.ErrNotFound)
-	if failed {
-		err = fmt.Errorf("lease %s is not released, and ends by itself in %s: %w", short(h.id), inSeconds(time.Until(h.deadline)), err)
-	}
+	_, err := h.Release(context.WithoutCancel(h.ctx), h.id) // the command may be cancelled
 	switch {
-	case failed && cause != nil:
-		return fmt.Errorf("%w; %w", cause, err)
-	case failed:
+	case err != nil && !errors.Is(err, client.ErrNotFound):
+		err = fmt.Errorf("lease %s is not released, and ends by itself in %s: %w", short(h.id), inSeconds(time.Until(h.deadline)), err)
+		if cause != nil {
+			err = fmt.Errorf("%w; %w", cause, err)
+		}
 		return err
 	case cause != nil:
 		return fmt.Errorf("%w; lease %s is released", cause, short(h.id))

@@ -84,12 +84,9 @@ func (s *screen) Write(p []byte) (int, error) {
 
 func (s *screen) printf(format string, args ...any) { fmt.Fprintf(s, format, args...) }
 
-// json writes v as JSON with an indent.
-func (s *screen) json(v any) { s.encode(v, "  ") }
-
-// encode writes v and a newline as JSON. It escapes every character that does not print, of
+// json writes v and a newline as JSON. It escapes every character that does not print, of
 // which encoding/json escapes only some.
-func (s *screen) encode(v any, indent string) {
+func (s *screen) json(v any, indent string) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

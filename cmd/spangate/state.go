@@ -22,7 +22,7 @@ func (p *program) get() *cobra.Command {
 		if err != nil {
 			return answer{}, err
 		}
-		return answer{state.JSON, func() { drawState(r.out, r.URL(), state) }}, nil
+		return answer{state.JSON, func() { r.drawState(state) }}, nil
 	})
 }
 
@@ -65,24 +65,32 @@ func (r *remote) changed(state *client.State, err error) (answer, error) {
 		if len(state.Changes) > 0 && state.Changes[0].Generation == state.Generation {
 			changed = cmp.Or(difference(state.Changes[0]), "nothing")
 		}
-		var withheld []string
-		for _, g := range state.Groups {
-			if g.Withheld && g.Baseline {
-				withheld = append(withheld, g.Name)
-			}
-		}
-		r.out.fields("baseline", baseline(state.Baseline), "changed", changed, "pinned", pinned(state), "on", list(state.Enabled, "nothing"),
-			"root off", rootless(state), "withheld", list(withheld, ""), "pending", list(state.Pending, ""), "generation", short(state.Generation))
+		r.drawSummary(state, changed)
 	}}, nil
 }
 
-func drawState(s *screen, url string, state *client.State) {
-	s.fields("process", url, "generation", short(state.Generation), "baseline", baseline(state.Baseline),
-		"at start-up", onlyIf(state.Startup.Spec != state.Spec, baseline(state.Startup)),
-		"pinned", pinned(state), "root off", rootless(state), "denied", short(state.Deny), "ceiling", short(state.Ceiling),
+// drawSummary shows a state without its lists, and what the latest change has changed, if that is
+// known.
+func (r *remote) drawSummary(state *client.State, changed string) {
+	var withheld []string
+	for _, g := range state.Groups {
+		if g.Withheld && g.Baseline {
+			withheld = append(withheld, g.Name)
+		}
+	}
+	r.out.fields("process", r.URL(), "generation", short(state.Generation), "baseline", baseline(state.Baseline), "changed", changed,
+		"start-up", onlyIf(state.Startup.Spec != state.Spec, baseline(state.Startup)),
+		"pinned", onlyIf(state.Pinned, amber.Render("the program has pinned what is on; baseline, leases and limits have no effect")),
+		"on", list(state.Enabled, "nothing"),
+		"root off", onlyIf(len(state.Enabled) > 0, warning(state.Roots, "; spans beneath begin a trace each, or are not started")),
+		"withheld", list(withheld, ""), "denied", short(state.Deny), "ceiling", short(state.Ceiling),
 		"pending", warning(state.Pending, ", not registered yet"),
 		"changes", onlyIf(!state.Writable, "none: the process has given the endpoint no authoriser"))
+}
 
+func (r *remote) drawState(state *client.State) {
+	r.drawSummary(state, "")
+	s := r.out
 	owners := ownersOf(state.Leases)
 	var rows [][]string
 	for _, g := range state.Groups {
@@ -110,16 +118,6 @@ func drawState(s *screen, url string, state *client.State) {
 	}
 	s.section([]string{"PRESET", "IS", "GROUPS"}, rows)
 	s.section(leaseHeaders, leaseRows(state.Leases))
-}
-
-// pinned says that the program has pinned what is on, or returns "".
-func pinned(state *client.State) string {
-	return onlyIf(state.Pinned, amber.Render("the program has pinned what is on; baseline, leases and limits have no effect"))
-}
-
-// rootless says which groups that begin traces are off while others are on, or returns "".
-func rootless(state *client.State) string {
-	return onlyIf(len(state.Enabled) > 0, warning(state.Roots, "; spans beneath begin a trace each, or are not started"))
 }
 
 // because says what turns a group on, and what keeps it off.

@@ -24,12 +24,10 @@ const (
 	maxInterval = 15 * time.Second // between attempts at a process that does not answer
 )
 
+// Each is many times what a process remembers; one URL may lead to several processes.
 const (
-	// maxChanges is how many changes of one answer are read, the newest: many times what a
-	// process remembers.
-	maxChanges = 256
-	// maxSeen is many times what a process remembers, for the processes that one URL may lead to.
-	maxSeen = 4096
+	maxChanges = 256  // the newest of one answer, which are read
+	maxSeen    = 4096 // the latest that are remembered
 )
 
 func (p *program) watch() *cobra.Command {
@@ -67,7 +65,7 @@ func (w *watcher) run(every time.Duration) error {
 		w.out.printf("%s\n", faint.Render("on: "+list(state.Enabled, "nothing")))
 	}
 	w.showQuieted(state)
-	for pause := every; w.out.err == nil; {
+	for pause := every; w.out.err == nil; { // the screen keeps its error
 		select {
 		case <-w.ctx.Done():
 			return nil
@@ -89,12 +87,11 @@ func (w *watcher) run(every time.Duration) error {
 			w.trouble = ""
 			w.note("back", w.URL()+" answers again")
 		}
-		pause = every
-		if changed {
+		if pause = every; changed {
 			w.show(state)
 		}
 	}
-	return nil // the screen keeps its error
+	return nil
 }
 
 // show shows the changes that are new, the oldest first.
@@ -105,7 +102,7 @@ func (w *watcher) show(state *client.State) {
 	}
 	for _, c := range slices.Backward(fresh) {
 		if w.asJSON {
-			w.out.encode(c, "")
+			w.out.json(c, "")
 			continue
 		}
 		fields := []string{c.Time.Local().Format(time.TimeOnly), short(c.Kind), short(c.Who), cmp.Or(difference(c), faint.Render("nothing went on or off"))}
@@ -152,7 +149,7 @@ func (w *watcher) showQuieted(state *client.State) {
 // note writes what is no change to standard error.
 func (w *watcher) note(code, message string) {
 	if w.asJSON {
-		w.err.json(wire.Error{Code: code, Message: message})
+		w.err.json(wire.Error{Code: code, Message: message}, "  ")
 		return
 	}
 	w.err.printf("%s %s\n", amber.Render("spangate:"), message)
