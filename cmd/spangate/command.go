@@ -44,6 +44,7 @@ func (p *program) show(a answer) {
 func (p *program) command(cmd *cobra.Command, candidates func(*cobra.Command) []cobra.Completion, run func(context.Context, string) (answer, error)) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = checkArgs, completeArg(candidates)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		p.started = true
 		a, err := run(cmd.Context(), cmd.Flags().Arg(0))
 		if err == nil {
 			p.show(a)

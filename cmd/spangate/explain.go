@@ -51,12 +51,16 @@ func (p *program) groups() *cobra.Command {
 	cmd := &cobra.Command{Use: "groups", Short: "Show the groups of a vocabulary, with their bits"}
 	return p.offline(cmd, func(c *spangate.Catalog, _ string) (answer, error) {
 		groups := groupsOf(c, c.All())
-		var rows [][]string
-		for _, g := range groups {
-			rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, list(g.Presets, ""), g.Doc})
-		}
-		return answer{groups, func() { p.out.table([]string{"GROUP", "BIT", "MASK", "PRESETS", "SPANS"}, rows) }}, nil
+		return answer{groups, func() { drawGroups(p.out, "GROUP", groups) }}, nil
 	})
+}
+
+func drawGroups(s *screen, title string, groups []group) {
+	var rows [][]string
+	for _, g := range groups {
+		rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, list(g.Presets, ""), g.Doc})
+	}
+	s.table([]string{title, "BIT", "MASK", "PRESETS", "SPANS"}, rows)
 }
 
 func (p *program) presets() *cobra.Command {
@@ -166,11 +170,10 @@ func (e *explanation) draw(s *screen, c *spangate.Catalog) {
 		rows = append(rows, []string{name, entry.Kind, changes})
 	}
 	s.section([]string{"ENTRY", "IS A", "CHANGES"}, rows)
-	rows = nil
-	for _, g := range e.Groups {
-		rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, g.Doc})
+	if len(e.Groups) > 0 {
+		s.printf("\n")
 	}
-	s.section([]string{"ON", "BIT", "MASK", "SPANS"}, rows)
+	drawGroups(s, "ON", e.Groups)
 	s.printf("\n%s\n", bold.Render("TRACES"))
 	s.fields("Go", e.Traces.Go.Note, "Python", e.Traces.Python.Note)
 }

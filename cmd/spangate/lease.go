@@ -60,7 +60,7 @@ func (p *program) leasing(req *wire.LeaseRequest, spec *string, cmd *cobra.Comma
 	wait := cmd.Flags().Bool("wait", false, "stay until the lease ends, and end it on Ctrl-C")
 	return p.remote(cmd, true, func(r *remote, arg string) (none answer, _ error) {
 		*spec, req.Owner, req.TTL = arg, orUser(req.Owner), ttl.String()
-		if err := cmp.Or(checkFor(*ttl), checkText("the spec", arg, "--owner", req.Owner, "--why", req.Why)); err != nil {
+		if err := checkText("the spec", arg, "--owner", req.Owner, "--why", req.Why); err != nil {
 			return none, err
 		}
 		// Not in the context that a signal ends: a lease that is granted meanwhile must not be
@@ -96,9 +96,6 @@ func (p *program) extend() *cobra.Command {
 	}
 	ttl := forFlag(cmd, "how long from now on, as in 10m")
 	return p.remote(cmd, true, func(r *remote, id string) (answer, error) {
-		if err := checkFor(*ttl); err != nil {
-			return answer{}, err
-		}
 		return r.granted(r.Renew(r.ctx, id, *ttl, r.when))
 	})
 }
@@ -129,14 +126,8 @@ func (p *program) leases() *cobra.Command {
 func forFlag(cmd *cobra.Command, usage string) *time.Duration {
 	ttl := cmd.Flags().Duration("for", 0, usage)
 	completeFlag(cmd, "for", "1m", "5m", "30m", "1h")
+	_ = cmd.MarkFlagRequired("for") // fails for a flag that there is not
 	return ttl
-}
-
-func checkFor(ttl time.Duration) error {
-	if ttl <= 0 {
-		return usagef("how long? Give --for, as in --for 5m")
-	}
-	return nil
 }
 
 // granted is the answer of a request that lets a lease live.

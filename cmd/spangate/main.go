@@ -33,19 +33,12 @@ func main() {
 	// other. So the command can release a lease that it could not show.
 	signal.Ignore(syscall.SIGPIPE)
 	log.SetOutput(io.Discard) // where net/http records what it does not return
-	caught := make(chan os.Signal, 1)
-	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
-		signal.Notify(caught, syscall.SIGHUP)
+		signals = append(signals, syscall.SIGHUP)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		<-caught
-		// From now on the second signal ends the program at once. signal.NotifyContext would
-		// catch it for a while after ctx is done.
-		signal.Stop(caught)
-		cancel()
-	}()
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	context.AfterFunc(ctx, stop) // the second signal ends the program at once
 	os.Exit(run(ctx, os.Args[1:], newScreen(os.Stdout, os.Environ()), newScreen(os.Stderr, os.Environ())))
 }
 
@@ -53,6 +46,7 @@ func main() {
 type program struct {
 	out, err *screen
 	asJSON   bool // the flag --json
+	started  bool // the command line is good
 }
 
 const about = `Spangate explains specs of span groups, and changes what is on in a running process.
@@ -105,15 +99,13 @@ func run(ctx context.Context, args []string, out, errs *screen) int {
 	p := &program{out: out, err: errs}
 	root := newRoot(p)
 	root.SetArgs(args)
-	started := false
-	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	cmd, err := root.ExecuteContextC(ctx)
-	if err != nil && !started { // cobra's own errors have no type
-		err = usagef("%w", err)
-	}
 	err = cmp.Or(err, out.err)
-	if err == nil || err == out.err && errors.Is(err, syscall.EPIPE) { // as of head, which has read enough
+	switch {
+	case err == nil, err == out.err && errors.Is(err, syscall.EPIPE): // as of head, which has read enough
 		return exitOK
+	case err != out.err && !p.started: // cobra's own errors have no type
+		err = usagef("%w", err)
 	}
 	return p.report(err, cmd.Flags().Arg(0))
 }

@@ -21,7 +21,6 @@ import (
 const (
 	interval    = 2 * time.Second
 	minInterval = 100 * time.Millisecond
-	maxInterval = 15 * time.Second // between attempts at a process that does not answer
 )
 
 // Each is many times what a process remembers; one URL may lead to several processes.
@@ -65,11 +64,11 @@ func (w *watcher) run(every time.Duration) error {
 		w.out.printf("%s\n", faint.Render("on: "+list(state.Enabled, "nothing")))
 	}
 	w.showQuieted(state)
-	for pause := every; w.out.err == nil; { // the screen keeps its error
+	for w.out.err == nil { // the screen keeps its error
 		select {
 		case <-w.ctx.Done():
 			return nil
-		case <-time.After(pause):
+		case <-time.After(every):
 		}
 		state, changed, err := w.StateSince(w.ctx, w.generation)
 		switch {
@@ -81,13 +80,12 @@ func (w *watcher) run(every time.Duration) error {
 				_, e := outcome(err)
 				w.note(e.Code, message(err)+"; trying again")
 			}
-			pause = min(2*pause, max(maxInterval, every))
 			continue
 		case w.trouble != "":
 			w.trouble = ""
 			w.note("back", w.URL()+" answers again")
 		}
-		if pause = every; changed {
+		if changed {
 			w.show(state)
 		}
 	}
