@@ -71,7 +71,7 @@ func outcome(err error) (exit int, e wire.Error) {
 			exit = exitUsage
 		case http.StatusNotFound, http.StatusConflict, http.StatusGone, http.StatusPreconditionFailed:
 			exit = exitStale
-		case http.StatusUnauthorized, http.StatusForbidden:
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
 			exit = exitRefused
 		}
 		return exit, e
