@@ -22,7 +22,10 @@ func (p *program) get() *cobra.Command {
 		if err != nil {
 			return answer{}, err
 		}
-		return answer{state.JSON, func() { r.drawState(state) }}, nil
+		return answer{state.JSON, func() {
+			r.drawSummary(state)
+			drawLists(r.out, state)
+		}}, nil
 	})
 }
 
@@ -60,18 +63,15 @@ func (r *remote) changed(state *client.State, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{state.JSON, func() {
-		changed := ""
-		if len(state.Changes) > 0 && state.Changes[0].Generation == state.Generation {
-			changed = cmp.Or(difference(state.Changes[0]), "nothing")
-		}
-		r.drawSummary(state, changed)
-	}}, nil
+	return answer{state.JSON, func() { r.drawSummary(state) }}, nil
 }
 
-// drawSummary shows a state without its lists, and what the latest change has changed, if that is
-// known.
-func (r *remote) drawSummary(state *client.State, changed string) {
+// drawSummary shows a state without its lists, and what the change that led to it has changed.
+func (r *remote) drawSummary(state *client.State) {
+	changed := ""
+	if len(state.Changes) > 0 && state.Changes[0].Generation == state.Generation {
+		changed = cmp.Or(difference(state.Changes[0]), "nothing")
+	}
 	var withheld []string
 	for _, g := range state.Groups {
 		if g.Withheld && g.Baseline {
@@ -88,9 +88,8 @@ func (r *remote) drawSummary(state *client.State, changed string) {
 		"changes", onlyIf(!state.Writable, "none: the process has given the endpoint no authoriser"))
 }
 
-func (r *remote) drawState(state *client.State) {
-	r.drawSummary(state, "")
-	s := r.out
+// drawLists shows the groups, presets and leases of a state.
+func drawLists(s *screen, state *client.State) {
 	owners := ownersOf(state.Leases)
 	var rows [][]string
 	for _, g := range state.Groups {
