@@ -81,11 +81,7 @@ func (r *remote) candidates(cmd *cobra.Command) (found []cobra.Completion) {
 			found = append(found, completion(p.Name, p.Doc))
 		}
 		for _, g := range state.Groups {
-			doc := ""
-			for _, m := range g.Members[:min(1, len(g.Members))] {
-				doc = m.Doc
-			}
-			found = append(found, completion(g.Name, doc))
+			found = append(found, completion(g.Name, docOf(g)))
 		}
 	}
 	return found

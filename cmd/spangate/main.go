@@ -110,21 +110,21 @@ func run(ctx context.Context, args []string, out, errs *screen) int {
 	return p.report(err, cmd.Flags().Arg(0))
 }
 
-const exampleSpec = "default,sandbox"
-
 // checkArgs checks that cmd has one argument, which may be empty, if its Use names one, and
 // otherwise none. For an unknown command it suggests one.
 func checkArgs(cmd *cobra.Command, args []string) error {
-	takesSpec, takesID := strings.Contains(cmd.Use, "SPEC"), strings.Contains(cmd.Use, "ID")
-	takes := takesSpec || takesID
+	spec, takes := strings.Contains(cmd.Use, "SPEC"), 0
+	if spec || strings.Contains(cmd.Use, "ID") {
+		takes = 1
+	}
 	switch {
-	case takes == (len(args) == 1) && len(args) < 2:
+	case len(args) == takes:
 		return nil
-	case takes && len(args) > 1:
+	case takes == 1 && len(args) > 1:
 		return usagef("%s takes one argument, and %q is another; quote what has a space in it", cmd.Name(), args[1])
-	case takesSpec:
-		return usagef(`%s takes a spec ("" is nothing), as in: %s %s`, cmd.Name(), cmd.CommandPath(), exampleSpec)
-	case takesID:
+	case spec:
+		return usagef(`%s takes a spec ("" is nothing), as in: %s default,sandbox`, cmd.Name(), cmd.CommandPath())
+	case takes == 1:
 		return usagef("%s takes the id of a lease, which spangate leases shows", cmd.Name())
 	case cmd.HasParent():
 		return usagef("%s takes no argument, and %q is one", cmd.Name(), args[0])

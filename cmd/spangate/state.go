@@ -97,14 +97,11 @@ func drawLists(s *screen, state *client.State) {
 		if g.On {
 			word = green.Render("on")
 		}
-		var namespaces, docs []string
-		for _, m := range g.Members[:min(len(g.Members), maxListed)] {
-			namespaces = append(namespaces, label(m.Namespace))
-			if doc := short(m.Doc); doc != "" && !slices.Contains(docs, doc) {
-				docs = append(docs, doc)
-			}
+		var namespaces []string
+		for _, m := range g.Members {
+			namespaces = append(namespaces, m.Namespace)
 		}
-		rows = append(rows, []string{label(g.Name), word, because(g, owners), strings.Join(namespaces, ", "), strings.Join(docs, "; ")})
+		rows = append(rows, []string{label(g.Name), word, because(g, owners), list(namespaces, ""), docOf(g)})
 	}
 	if len(rows) == 0 {
 		s.printf("\nNo library has registered a group.\n")
@@ -117,6 +114,17 @@ func drawLists(s *screen, state *client.State) {
 	}
 	s.section([]string{"PRESET", "IS", "GROUPS"}, rows)
 	s.section(leaseHeaders, leaseRows(state.Leases))
+}
+
+// docOf returns what the spans of a group are, as each of its namespaces says.
+func docOf(g wire.Group) string {
+	var docs []string
+	for _, m := range g.Members[:min(len(g.Members), maxListed)] {
+		if doc := short(m.Doc); !slices.Contains(docs, doc) {
+			docs = append(docs, doc)
+		}
+	}
+	return joined("; ", docs...)
 }
 
 // because says what turns a group on, and what keeps it off.
