@@ -145,7 +145,7 @@ func drawUnknown(s *screen, names []wire.UnknownName, text string, byProcess boo
 		if len(names) == 1 && names[0].Suggestion != "" {
 			under += " did you mean " + short(names[0].Suggestion) + "?"
 		}
-		s.printf("\n  %s\n  %s\n\n", line, red.Render(under))
+		s.printf("\n  %s\n  %s\n", line, red.Render(under))
 	}
 	s.fields("try", corrected(text, names), "or", onlyIf(byProcess, "--allow-pending, if its library is yet to register"))
 }

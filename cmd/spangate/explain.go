@@ -169,13 +169,9 @@ func (e *explanation) draw(s *screen, c *spangate.Catalog) {
 		}
 		rows = append(rows, []string{name, entry.Kind, changes})
 	}
-	s.section([]string{"ENTRY", "IS A", "CHANGES"}, rows)
-	if len(e.Groups) > 0 {
-		s.printf("\n")
-	}
+	s.table([]string{"ENTRY", "IS A", "CHANGES"}, rows)
 	drawGroups(s, "ON", e.Groups)
-	s.printf("\n%s\n", bold.Render("TRACES"))
-	s.fields("Go", e.Traces.Go.Note, "Python", e.Traces.Python.Note)
+	s.table([]string{"IN", "TRACES"}, [][]string{{"Go", e.Traces.Go.Note}, {"Python", e.Traces.Python.Note}})
 }
 
 // traces is what becomes of traces with some groups on, in the processes of one job. Spans lie

@@ -33,12 +33,19 @@ func main() {
 	// other. So the command can release a lease that it could not show.
 	signal.Ignore(syscall.SIGPIPE)
 	log.SetOutput(io.Discard) // where net/http records what it does not return
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
-		signals = append(signals, syscall.SIGHUP)
+		signal.Notify(caught, syscall.SIGHUP)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), signals...)
-	context.AfterFunc(ctx, stop) // the second signal ends the program at once
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-caught
+		// From now on the second signal ends the program at once. signal.NotifyContext would
+		// catch it for a while after ctx is done.
+		signal.Stop(caught)
+		cancel()
+	}()
 	os.Exit(run(ctx, os.Args[1:], newScreen(os.Stdout, os.Environ()), newScreen(os.Stderr, os.Environ())))
 }
 

@@ -43,6 +43,7 @@ type screen struct {
 	w      *colorprofile.Writer
 	width  int  // in columns; 0 for any
 	live   bool // it is a terminal on which a line can be written again
+	used   bool // something has been written
 	closed bool // it was closed when the program began, so that what is written is lost
 	err    error
 }
@@ -74,6 +75,7 @@ func wasClosed(f *os.File) bool {
 }
 
 func (s *screen) Write(p []byte) (int, error) {
+	s.used = true
 	if s.err == nil {
 		if _, err := s.w.Write(p); err != nil {
 			s.err = &commandError{fmt.Errorf("output: %w", err), exitFailed, "failed"}
@@ -139,11 +141,15 @@ func beginning(text string, n int) string {
 	return escape(strings.ToValidUTF8(text[:n], "")) + "…"
 }
 
-// table writes rows under headers, which may be nil. On a terminal, cells are wrapped if the
-// table is wider than it. It stops when the context ends.
+// table writes rows, if there are any, under headers, which may be nil, and behind an empty line
+// if it is not the first text. On a terminal, cells are wrapped if the table is wider than it. It
+// stops when the context ends.
 func (s *screen) table(headers []string, rows [][]string) {
 	if len(rows) == 0 {
 		return
+	}
+	if s.used {
+		s.printf("\n")
 	}
 	t := table.New().BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false)
 	if headers != nil { // a row, since the library cuts headers short
@@ -172,14 +178,6 @@ func (s *screen) table(headers []string, rows [][]string) {
 			return
 		}
 		s.printf("%s\n", strings.TrimRight(line, " "))
-	}
-}
-
-// section writes an empty line and a table, unless it has no rows.
-func (s *screen) section(headers []string, rows [][]string) {
-	if len(rows) > 0 {
-		s.printf("\n")
-		s.table(headers, rows)
 	}
 }
 

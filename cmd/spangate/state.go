@@ -106,14 +106,14 @@ func drawLists(s *screen, state *client.State) {
 	if len(rows) == 0 {
 		s.printf("\nNo library has registered a group.\n")
 	}
-	s.section([]string{"GROUP", "IS", "BECAUSE OF", "NAMESPACE", "SPANS"}, rows)
+	s.table([]string{"GROUP", "IS", "BECAUSE OF", "NAMESPACE", "SPANS"}, rows)
 
 	rows = nil
 	for _, p := range state.Presets {
 		rows = append(rows, []string{label(p.Name), label(p.State), list(p.Groups, "nothing")})
 	}
-	s.section([]string{"PRESET", "IS", "GROUPS"}, rows)
-	s.section(leaseHeaders, leaseRows(state.Leases))
+	s.table([]string{"PRESET", "IS", "GROUPS"}, rows)
+	s.table(leaseHeaders, leaseRows(state.Leases))
 }
 
 // docOf returns what the spans of a group are, as each of its namespaces says.
