@@ -34,7 +34,8 @@ func (p *program) watch() *cobra.Command {
 		Use:   "watch",
 		Short: "Show every change, until Ctrl-C",
 		Long: `Watch shows every change of what is on: when, what kind, who, why, and the groups that went
-on and off. It asks the process now and then, and goes on through a restart of it.`,
+on and off. It asks the process now and then, and goes on through a restart of it. With --json
+each change is a line.`,
 	}
 	every := cmd.Flags().Duration("interval", interval, "how often to ask")
 	return p.remote(cmd, false, func(r *remote, _ string) (answer, error) {
