@@ -85,7 +85,7 @@ func TestUnknownFieldsOfAnAnswerAreKeptForPrograms(t *testing.T) {
 	url := answering(t, 200, "application/json", `{"generation":"a-1","spec":"default","colour":{"deep":[1]},"groups":[{"name":"x","shape":1}]}`)
 	stdout, stderr, code := runCommand(t, "get", "--url", url)
 	assert.Zero(t, code, stderr)
-	assert.Contains(t, stdout, "generation   a-1\n")
+	assert.Contains(t, stdout, "generation  a-1\n")
 	stdout, _, _ = runCommand(t, "get", "--url", url, "--json")
 	assert.Contains(t, stdout, `"colour"`, "what a newer process says is kept for programs")
 }

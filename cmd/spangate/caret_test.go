@@ -3,7 +3,6 @@
 package main
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,51 +10,56 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/spangate/spangate/control/wire"
 )
 
 func TestCarets(t *testing.T) {
+	at := func(offset int, name string) wire.UnknownName { return wire.UnknownName{Offset: offset, Name: name} }
 	for _, test := range []struct {
 		name, text string
-		marks      []mark
+		unknown    []wire.UnknownName
 		width      int
 		want       string
 	}{
-		{"one mark has its note", "job,sandboxx", []mark{{4, 8, "did you mean sandbox?"}}, 80, `
-  job,sandboxx
-      ^^^^^^^^ did you mean sandbox?`},
-		{"two marks, in any order, without notes", "jb,all,stp", []mark{{7, 3, "b"}, {0, 2, "a"}}, 80, `
-  jb,all,stp
-  ^^     ^^^`},
-		{"a missing name", "all,-", []mark{{5, 0, "no name"}}, 80, `
-  all,-
-       ^ no name`},
-		{"wide characters", "日本,語x", []mark{{7, 4, ""}}, 80, `
-  日本,語x
-       ^^^`},
-		{"a family of emoji is shown as its parts, whose joiners a terminal would hide", "a,👩\u200d👧,b", []mark{{14, 1, ""}}, 80, `
-  a,👩\u200d👧,b
-               ^`},
-		{"combining characters take no column", "e\u0301e\u0301,x", []mark{{7, 1, ""}}, 80,
-			"\n  e\u0301e\u0301,x\n     ^"},
-		{"control characters are escaped", "\x1b[31m,x", []mark{{6, 1, ""}}, 80, `
-  \x1b[31m,x
-           ^`},
-		{"bytes that are not UTF-8", "\xff\xfe,x", []mark{{0, 2, ""}, {3, 1, ""}}, 80, `
-  \xff\xfe,x
-  ^^^^^^^^ ^`},
-		{"lines of a long text without a mark are left out", "aaaa,bbbb,cccc,dddd,eeee", []mark{{10, 4, "?"}, {20, 4, ""}}, 10, `
-  …cccc,dddd,…
-   ^^^^ ?
-  …eeee
-   ^^^^`},
-		{"the beginning of a long name", "a," + strings.Repeat("x", 99) + ",b", []mark{{2, 99, "?"}}, 10, `
-  …xxxxxxxxx…
-   ^^^^^^^^^^ ?`},
-		{"marks that are not in the text", "job", []mark{{4, 1, ""}, {-1, 1, ""}, {2, 2, ""}, {0, -1, ""}}, 80, ""},
-		{"empty text", "", nil, 80, ""},
+		{"one name", "job,sandboxx", []wire.UnknownName{at(4, "sandboxx")}, 80, `
+job,sandboxx
+    ^^^^^^^^`},
+		{"two names, in any order", "jb,all,stp", []wire.UnknownName{at(7, "stp"), at(0, "jb")}, 80, `
+jb,all,stp
+^^     ^^^`},
+		{"a missing name", "all,-", []wire.UnknownName{at(5, "")}, 80, `
+all,-
+     ^`},
+		{"wide characters", "日本,語x", []wire.UnknownName{at(7, "語x")}, 80, `
+日本,語x
+     ^^^`},
+		{"a family of emoji is shown as its parts, whose joiners a terminal would hide", "a,👩\u200d👧,b", []wire.UnknownName{at(14, "b")}, 80, `
+a,👩\u200d👧,b
+             ^`},
+		{"combining characters take no column", "e\u0301e\u0301,x", []wire.UnknownName{at(7, "x")}, 80,
+			"\ne\u0301e\u0301,x\n   ^"},
+		{"control characters are escaped", "\x1b[31m,x", []wire.UnknownName{at(6, "x")}, 80, `
+\x1b[31m,x
+         ^`},
+		{"bytes that are not UTF-8", "\xff\xfe,x", []wire.UnknownName{at(0, "\xff\xfe"), at(3, "x")}, 80, `
+\xff\xfe,x
+^^^^^^^^ ^`},
+		{"a long text is shown from its first unknown name on", "aaaa,bbbb,cccc,dddd,eeee", []wire.UnknownName{at(20, "eeee"), at(10, "cccc")}, 20, `
+…cccc,dddd,eeee
+ ^^^^      ^^^^`},
+		{"a long rest is left out", "aaaa,bbbb,cccc,dddd,eeee", []wire.UnknownName{at(20, "eeee"), at(10, "cccc")}, 10, `
+…cccc,dddd,…
+ ^^^^`},
+		{"the beginning of a long name", "a," + strings.Repeat("x", 99) + ",b", []wire.UnknownName{at(2, strings.Repeat("x", 99))}, 10, `
+…xxxxxxxxxx…
+ ^^^^^^^^^^`},
+		{"names that are not in the text", "job", []wire.UnknownName{at(4, "b"), at(-1, "j"), at(2, "bb"), at(0, "x")}, 80, "\n"},
+		{"empty text", "", nil, 80, "\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			assert.Equal(t, strings.TrimPrefix(test.want, "\n"), strings.Join(carets(test.text, test.marks, test.width), "\n"))
+			line, under := carets(test.text, test.unknown, test.width)
+			assert.Equal(t, strings.TrimPrefix(test.want, "\n"), strings.TrimSuffix(line+"\n"+under, "\n"))
 		})
 	}
 }
@@ -69,7 +73,7 @@ func TestEscapeIsOneLineThatPrints(t *testing.T) {
 	}
 }
 
-// A mark that is not cut off has carets of its width right under it.
+// A name that is not cut off has carets of its width right under it.
 func FuzzCarets(f *testing.F) {
 	f.Add("job,sandboxx", 4, 8, 80)
 	f.Add("日本,語\x00,\xff", 7, 3, 9) // wide, escaped, and not text
@@ -77,29 +81,25 @@ func FuzzCarets(f *testing.F) {
 	f.Add(strings.Repeat("a,", 100)+"b", 200, 1, 20)
 	f.Fuzz(func(t *testing.T, text string, offset, n, width int) {
 		width %= 1000
-		drawn := strings.Join(carets(text, []mark{{offset: offset, len: n}}, width), "\n")
-		for _, r := range drawn {
-			if r != '\n' && !strconv.IsPrint(r) {
-				t.Fatalf("%q has %q", drawn, r)
+		if offset < 0 || n < 0 || offset > len(text) || n > len(text)-offset {
+			line, under := carets(text, []wire.UnknownName{{Name: "x", Offset: offset}}, width)
+			assert.True(t, offset >= 0 && offset < len(text) || line+under == "")
+			return
+		}
+		name := text[offset:][:n]
+		line, under := carets(text, []wire.UnknownName{{Name: name, Offset: offset}}, width)
+		for _, r := range line + under {
+			if !strconv.IsPrint(r) {
+				t.Fatalf("%q %q", line, under)
 			}
 		}
-		if offset < 0 || n < 0 || offset > len(text) || n > len(text)-offset {
-			assert.Empty(t, drawn)
+		assert.Equal(t, 1, len(strings.Fields(under)), "%q", under)
+		fits := lipgloss.Width(text) < width && lipgloss.Width(escape(text)) < width
+		if !fits || escape(name) == "" || !utf8.ValidString(text[:offset]) || !utf8.ValidString(name) {
 			return
 		}
-		lines := strings.Split(drawn, "\n")
-		if len(lines) != 2 {
-			t.Fatalf("%q", lines)
-		}
-		assert.Equal(t, 1, len(strings.Fields(lines[1])), "%q", lines[1])
-		marked := text[offset:][:n]
-		name := escape(marked)
-		wide := lipgloss.Width(text) < width && lipgloss.Width(escape(text)) < width
-		if !wide || name == "" || !utf8.ValidString(text[:offset]) || !utf8.ValidString(marked) || slices.Contains([]rune(text), '…') {
-			return
-		}
-		from := lipgloss.Width(lines[1]) - len(strings.TrimSpace(lines[1]))
-		assert.Equal(t, lipgloss.Width("  "+escape(text[:offset])), from)
-		assert.Equal(t, max(1, lipgloss.Width(name)), lipgloss.Width(lines[1])-from)
+		from := lipgloss.Width(under) - len(strings.TrimSpace(under))
+		assert.Equal(t, lipgloss.Width(escape(text[:offset])), from)
+		assert.Equal(t, max(1, lipgloss.Width(escape(name))), lipgloss.Width(under)-from)
 	})
 }

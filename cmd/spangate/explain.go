@@ -3,9 +3,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,31 +12,6 @@ import (
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/internal/spec"
 )
-
-// offline gives cmd the flags of a command without a process. run returns what to print as JSON,
-// and what draws it for people.
-func (p *program) offline(cmd *cobra.Command, shows string, run func(*spangate.Catalog, []string) (any, func(), error)) *cobra.Command {
-	catalog := spangate.Gym
-	cmd.Flags().Func("catalog", "vocabulary, `gym|lens`: gym is NeMo Gym's, lens is nemo-lens's (default gym)", func(name string) error {
-		found, ok := map[string]*spangate.Catalog{"gym": spangate.Gym, "lens": spangate.Lens}[strings.ToLower(name)]
-		if !ok {
-			return errors.New("there is no such catalog; there are gym (NeMo Gym) and lens (nemo-lens)")
-		}
-		catalog = found
-		return nil
-	})
-	completeFlag(cmd, "catalog", "gym\tNeMo Gym's", "lens\tnemo-lens's")
-	asJSON := jsonFlag(cmd, shows)
-	arguments(cmd, func(*cobra.Command) []cobra.Completion { return names(catalog) }, nil)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		answer, draw, err := run(catalog, args)
-		if err == nil {
-			p.out.show(*asJSON, answer, draw)
-		}
-		return err
-	}
-	return cmd
-}
 
 // group is a group as JSON. Its mask is a string, since a JSON number does not hold 64 bits
 // everywhere.
@@ -61,51 +34,49 @@ type preset struct {
 // groupsOf returns the groups of m, in bit order.
 func groupsOf(c *spangate.Catalog, m spangate.Mask) []group {
 	groups := []group{}
-	for g := range c.Groups() {
-		if !m.HasAny(g.Bit) {
-			continue
-		}
-		row := group{Name: g.Name, Bit: g.Position(), Mask: g.Bit.String(), Presets: []string{}, Doc: g.Doc}
+	for bit := range m.Bits() {
+		g, _ := c.Group(c.Format(bit))
+		presets := []string{}
 		for p := range c.Presets() {
-			if p.Mask.HasAny(g.Bit) {
-				row.Presets = append(row.Presets, p.Name)
+			if p.Mask.HasAny(bit) {
+				presets = append(presets, p.Name)
 			}
 		}
-		groups = append(groups, row)
+		groups = append(groups, group{g.Name, g.Position(), bit.String(), presets, g.Doc})
 	}
 	return groups
 }
 
 func (p *program) groups() *cobra.Command {
 	cmd := &cobra.Command{Use: "groups", Short: "Show the groups of a vocabulary, with their bits"}
-	return p.offline(cmd, "the groups", func(c *spangate.Catalog, _ []string) (any, func(), error) {
+	return p.offline(cmd, func(c *spangate.Catalog, _ string) (answer, error) {
 		groups := groupsOf(c, c.All())
-		return groups, func() {
-			rows := [][]string{}
-			for _, g := range groups {
-				in := slices.DeleteFunc(g.Presets, func(name string) bool { return name == spangate.NameAll })
-				rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, list(in, ""), g.Doc})
-			}
-			p.out.table([]string{"GROUP", "BIT", "MASK", "PRESETS", "SPANS"}, rows)
-		}, nil
+		return answer{groups, func() { drawGroups(p.out, "GROUP", groups) }}, nil
 	})
+}
+
+func drawGroups(s *screen, title string, groups []group) {
+	var rows [][]string
+	for _, g := range groups {
+		rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, list(g.Presets, ""), g.Doc})
+	}
+	s.table([]string{title, "BIT", "MASK", "PRESETS", "SPANS"}, rows)
 }
 
 func (p *program) presets() *cobra.Command {
 	cmd := &cobra.Command{Use: "presets", Short: "Show the presets of a vocabulary, with their groups"}
-	return p.offline(cmd, "the presets", func(c *spangate.Catalog, _ []string) (any, func(), error) {
+	return p.offline(cmd, func(c *spangate.Catalog, _ string) (answer, error) {
 		presets, rows := []preset{}, [][]string{}
 		for p := range c.Presets() {
-			names := c.Names(p.Mask)
-			presets = append(presets, preset{p.Name, p.Mask.String(), names, p.Doc})
-			rows = append(rows, []string{p.Name, p.Mask.String(), p.Doc, list(names, "nothing")})
+			row := preset{p.Name, p.Mask.String(), c.Names(p.Mask), p.Doc}
+			presets, rows = append(presets, row), append(rows, []string{row.Name, row.Mask, row.Doc, list(row.Groups, "nothing")})
 		}
-		return presets, func() { p.out.table([]string{"PRESET", "MASK", "CHOOSE IT FOR", "GROUPS"}, rows) }, nil
+		return answer{presets, func() { p.out.table([]string{"PRESET", "MASK", "CHOOSE IT FOR", "GROUPS"}, rows) }}, nil
 	})
 }
 
 func (p *program) explain() *cobra.Command {
-	cmd := &cobra.Command{
+	return p.offline(&cobra.Command{
 		Use:   "explain SPEC",
 		Short: "Explain a spec: what each entry does, what is on, what becomes of traces",
 		Long: `Explain says what each entry of SPEC does, what is on, and what becomes of traces in Go
@@ -118,13 +89,9 @@ exclusion, explain shows a list of the same groups to give Python instead.`,
 		Example: `  spangate explain default,sandbox
   spangate explain all,-step,-optimizer
   spangate explain --catalog lens per_step --json`,
-	}
-	return p.offline(cmd, "the explanation", func(c *spangate.Catalog, args []string) (any, func(), error) {
-		e, err := explain(c, args[0])
-		if err != nil {
-			return nil, nil, err
-		}
-		return e, func() { e.draw(p.out, c) }, nil
+	}, func(c *spangate.Catalog, text string) (answer, error) {
+		e, err := explain(c, text)
+		return answer{e, func() { e.draw(p.out, c) }}, err
 	})
 }
 
@@ -162,13 +129,12 @@ func explain(c *spangate.Catalog, text string) (*explanation, error) {
 		Canonical: c.Format(mask), Mask: mask.String(), Groups: groupsOf(c, mask),
 		Entries: []entry{}, Traces: traces{Go: goTraces(mask), Python: pythonTraces(c, text, mask)},
 	}
-	var selected spangate.Mask // by any plain entry: order does not matter
-	for in := range spec.Entries(text) {
+	var selected, added, taken spangate.Mask
+	for in := range spec.Entries(text) { // exclusions take from all, wherever they stand
 		if m, _ := c.Lookup(in.Name); !in.Exclude {
 			selected |= m
 		}
 	}
-	var added, taken spangate.Mask
 	for in := range spec.Entries(text) {
 		m, _ := c.Lookup(in.Name)
 		row := entry{Name: in.Name, Offset: in.Offset, Exclude: in.Exclude, Kind: "preset", Mask: m.String()}
@@ -190,63 +156,49 @@ func explain(c *spangate.Catalog, text string) (*explanation, error) {
 // draw shows e to people.
 func (e *explanation) draw(s *screen, c *spangate.Catalog) {
 	s.fields("spec", orQuoted(escape(e.Spec)), "means", orQuoted(e.Canonical),
-		"mask", fmt.Sprintf("%s, %d of the %s of %s", e.Mask, len(e.Groups), plural(c.All().Count(), "group"), e.Namespace))
+		"mask", fmt.Sprintf("%s, %d of the %d groups of %s", e.Mask, len(e.Groups), c.All().Count(), e.Namespace))
 	var rows [][]string
 	for _, entry := range e.Entries {
-		sign, effect, name := "+ ", "nothing: it is on already", escape(entry.Name)
+		sign, name, nothing := "+ ", escape(entry.Name), "nothing: it is on already"
 		if entry.Exclude {
-			sign, effect, name = "- ", "nothing: it is off anyway", "-"+name
+			sign, name, nothing = "- ", "-"+name, "nothing: it is off anyway"
 		}
+		changes := nothing
 		if len(entry.Changes) > 0 {
-			effect = sign + strings.Join(entry.Changes, ", ")
+			changes = sign + list(entry.Changes, "")
 		}
-		rows = append(rows, []string{name, entry.Kind, effect})
+		rows = append(rows, []string{name, entry.Kind, changes})
 	}
-	s.section([]string{"ENTRY", "IS A", "CHANGES"}, rows)
-	rows = nil
-	for _, g := range e.Groups {
-		rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, g.Doc})
-	}
-	s.section([]string{"ON", "BIT", "MASK", "SPANS"}, rows)
-	s.section([]string{"TRACES"}, [][]string{{"Go", e.Traces.Go.Note}, {"Python", e.Traces.Python.Note}})
-}
-
-// orQuoted returns text, or for an empty one the quotes that show it.
-func orQuoted(text string) string {
-	if text == "" {
-		return `""`
-	}
-	return text
+	s.table([]string{"ENTRY", "IS A", "CHANGES"}, rows)
+	drawGroups(s, "ON", e.Groups)
+	s.table([]string{"IN", "TRACES"}, [][]string{{"Go", e.Traces.Go.Note}, {"Python", e.Traces.Python.Note}})
 }
 
 // traces is what becomes of traces with some groups on, in the processes of one job. Spans lie
 // as in NeMo Gym: the driver's client span is above the agent's server span, which is above the
-// rollout's.
+// rollout's. Each note says the same for people.
 type traces struct {
-	Go     inGo     `json:"go"`
-	Python inPython `json:"python"`
+	Go     inGo     `json:"go"`     // where spans are behind a gate
+	Python inPython `json:"python"` // where a span that is off takes the context of the trace with it
 }
 
-// inGo is what becomes of traces in Go processes, where spans are behind a gate.
 type inGo struct {
 	Split bool   `json:"split"` // a trace breaks in two at a process; never
 	Root  string `json:"root"`  // the group of the topmost span, if one that is on is above all others
-	Note  string `json:"note"`  // the same for people
+	Note  string `json:"note"`
 }
 
-// inPython is what becomes of traces in NeMo Gym's own processes, where a span that is off takes
-// the context of the trace with it.
 type inPython struct {
 	Accepted bool     `json:"accepted"` // by nemo-lens, which rejects a spec with an exclusion and then emits no spans
 	Spec     string   `json:"spec"`     // selects the same groups there; empty for no group, since a blank spec is default
 	Split    bool     `json:"split"`    // a trace breaks in two between processes, with Spec
 	Missing  []string `json:"missing"`  // the groups that would have to be on for one trace, in bit order
-	Note     string   `json:"note"`     // the same for people
+	Note     string   `json:"note"`
 }
 
 const (
-	// acrossProcesses has the groups whose spans make up a rollout, which runs in several
-	// processes. Those of nemo-lens are spans of one process.
+	// acrossProcesses has the groups of a rollout, which runs in several processes, unlike what
+	// nemo-lens has groups for.
 	acrossProcesses = spangate.PresetAll &^ spangate.LensPresetAll
 	// joins has the groups whose spans hand a trace from one Python process to the next.
 	joins = spangate.BitServer | spangate.BitHTTPClient

@@ -107,7 +107,7 @@ func TestAnswerIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := compressed(t, http.StatusOK, test.write)
-			stdout, stderr, code := runBounded(t, "get", "--url", url, "--timeout", "50s")
+			stdout, stderr, code := runBounded(t, "get", "--url", url, "--timeout", "4m")
 			assert.Empty(t, stdout)
 			assert.Equal(t, exitFailed, code)
 			assert.Contains(t, stderr, "answers 200 OK with "+test.want+", which is not read; see that the endpoint is mounted there, and the path")
@@ -168,7 +168,7 @@ func TestLargestAnswerIsDrawn(t *testing.T) {
 		return err
 	})
 	for _, args := range [][]string{{"get"}, {"get", "--json"}} {
-		stdout, stderr, code := runBounded(t, append(args, "--url", url, "--timeout", "50s")...)
+		stdout, stderr, code := runBounded(t, append(args, "--url", url, "--timeout", "4m")...)
 		assert.Zero(t, code, stderr)
 		assert.NotEmpty(t, stdout)
 	}
@@ -208,7 +208,7 @@ func TestRefusalWithManyNamesIsBounded(t *testing.T) {
 	url := compressed(t, http.StatusBadRequest, func(w io.Writer, _ <-chan struct{}) error {
 		return repeated(w, `{"code":"unknown_name","unknown":[`+each, ","+each, 60_000*len(each), `]}`)
 	})
-	_, stderr, code := runBounded(t, "set", "all", "--url", url, "--timeout", "50s")
+	_, stderr, code := runBounded(t, "set", "all", "--url", url, "--timeout", "4m")
 	assert.Equal(t, exitUsage, code)
 	assert.Less(t, len(stderr), 64<<10)
 }

@@ -13,6 +13,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,13 +33,12 @@ func main() {
 	// other. So the command can release a lease that it could not show.
 	signal.Ignore(syscall.SIGPIPE)
 	log.SetOutput(io.Discard) // where net/http records what it does not return
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
-		signals = append(signals, syscall.SIGHUP)
+		signal.Notify(caught, syscall.SIGHUP)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	caught := make(chan os.Signal, 1)
-	signal.Notify(caught, signals...)
 	go func() {
 		<-caught
 		// From now on the second signal ends the program at once. signal.NotifyContext would
@@ -52,6 +52,8 @@ func main() {
 // program is what the commands have in common.
 type program struct {
 	out, err *screen
+	asJSON   bool // the flag --json
+	started  bool // the command line is good
 }
 
 const about = `Spangate explains specs of span groups, and changes what is on in a running process.
@@ -71,13 +73,17 @@ func newRoot(p *program) *cobra.Command {
 		Use:                        "spangate",
 		Short:                      "Turn OpenTelemetry spans on and off by named group",
 		Long:                       about,
-		Version:                    version(),
-		Args:                       noArgs,
+		Version:                    "unknown",
+		Args:                       checkArgs,
 		Run:                        func(cmd *cobra.Command, _ []string) { _ = cmd.Help() }, // to a screen, which keeps its error
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		SuggestionsMinimumDistance: 2,
 	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		root.Version = cmp.Or(info.Main.Version, root.Version)
+	}
+	root.PersistentFlags().BoolVar(&p.asJSON, "json", false, "print the answer as JSON, and an error too")
 	root.SetOut(p.out)
 	root.SetErr(p.err)
 	root.SetFlagErrorFunc(badFlag)
@@ -91,55 +97,43 @@ func newRoot(p *program) *cobra.Command {
 	}
 	add("Without a process:", p.explain(), p.groups(), p.presets())
 	add("On a running process:", p.get(), p.watch(), p.set(), p.reset(), p.lease(), p.quiet(), p.extend(), p.release(), p.leases())
-	completeAfterCommas(root)
 	return root
 }
 
 // run runs a command line and returns the exit code.
 func run(ctx context.Context, args []string, out, errs *screen) int {
 	out.ctx, errs.ctx = ctx, ctx
-	root := newRoot(&program{out: out, err: errs})
+	p := &program{out: out, err: errs}
+	root := newRoot(p)
 	root.SetArgs(args)
-	started := false
-	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
 	cmd, err := root.ExecuteContextC(ctx)
+	err = cmp.Or(err, out.err)
 	switch {
-	case err != nil && !started: // cobra's own errors have no type
-		err = usagef("%w", err)
-	case err == nil && !errors.Is(out.err, syscall.EPIPE): // as of head, which has read enough
-		err = out.err
-	}
-	if err == nil {
+	case err == nil, err == out.err && errors.Is(err, syscall.EPIPE): // as of head, which has read enough
 		return exitOK
+	case err != out.err && !p.started: // cobra's own errors have no type
+		err = usagef("%w", err)
 	}
-	asJSON, _ := cmd.Flags().GetBool(flagJSON) // false where there is none
-	report(errs, err, cmd.Flags().Arg(0), asJSON)
-	exit, _ := outcome(err)
-	return exit
+	return p.report(err, cmd.Flags().Arg(0))
 }
 
-// version returns the version of the module, or of the commit that it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "unknown"
+// checkArgs checks that cmd has one argument, which may be empty, if its Use names one, and
+// otherwise none. For an unknown command it suggests one.
+func checkArgs(cmd *cobra.Command, args []string) error {
+	spec, takes := strings.Contains(cmd.Use, "SPEC"), 0
+	if spec || strings.Contains(cmd.Use, "ID") {
+		takes = 1
 	}
-	return info.Main.Version
-}
-
-// flagJSON is the flag of every command that shows something.
-const flagJSON = "json"
-
-func jsonFlag(cmd *cobra.Command, shows string) *bool {
-	return cmd.Flags().Bool(flagJSON, false, "print "+shows+" as JSON, and an error as JSON too")
-}
-
-// noArgs refuses arguments, and suggests a command where one was expected.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
+	switch {
+	case len(args) == takes:
 		return nil
-	}
-	if !cmd.HasSubCommands() {
+	case takes == 1 && len(args) > 1:
+		return usagef("%s takes one argument, and %q is another; quote what has a space in it", cmd.Name(), args[1])
+	case spec:
+		return usagef(`%s takes a spec ("" is nothing), as in: %s default,sandbox`, cmd.Name(), cmd.CommandPath())
+	case takes == 1:
+		return usagef("%s takes the id of a lease, which spangate leases shows", cmd.Name())
+	case cmd.HasParent():
 		return usagef("%s takes no argument, and %q is one", cmd.Name(), args[0])
 	}
 	hint := "see spangate --help"
@@ -148,27 +142,6 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	}
 	return usagef("there is no command %q; %s", args[0], hint)
 }
-
-// oneArg takes exactly one argument; example shows what it may be.
-func oneArg(what, example string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch len(args) {
-		case 0:
-			return usagef("%s takes %s, as in: %s %s", cmd.Name(), what, cmd.CommandPath(), example)
-		case 1:
-			return nil
-		}
-		return usagef("%s takes one argument, and %q is another; quote what has a space in it", cmd.Name(), args[1])
-	}
-}
-
-const exampleSpec = "default,sandbox"
-
-// oneSpec takes exactly one argument, which may be empty.
-var oneSpec = oneArg(`a spec ("" is nothing)`, exampleSpec)
-
-// oneID takes exactly one argument.
-var oneID = oneArg("the id of a lease, which spangate leases shows", "ID")
 
 // badFlag explains what looked like a flag and was none: often a spec.
 func badFlag(cmd *cobra.Command, err error) error {

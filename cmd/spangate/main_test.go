@@ -47,9 +47,10 @@ func (m leakChecked) Run() int {
 	return code
 }
 
-// command returns the command with these arguments, to be run as a process.
+// command returns the command with these arguments, to be run as a process. One that hangs is
+// ended; with the race detector on a busy machine some take a minute.
 func command(t *testing.T, args ...string) *exec.Cmd {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return exec.CommandContext(ctx, "spangate", args...)
 }

@@ -43,11 +43,10 @@ type screen struct {
 	w      *colorprofile.Writer
 	width  int  // in columns; 0 for any
 	live   bool // it is a terminal on which a line can be written again
+	used   bool // something has been written
 	closed bool // it was closed when the program began, so that what is written is lost
 	err    error
 }
-
-var _ io.Writer = (*screen)(nil)
 
 // newScreen returns the screen for a file. It honours NO_COLOR, whatever its value,
 // CLICOLOR_FORCE and TERM=dumb.
@@ -58,9 +57,7 @@ func newScreen(f *os.File, environment []string) *screen {
 	s := &screen{ctx: context.Background(), w: colorprofile.NewWriter(f, environment), closed: wasClosed(f)}
 	if term.IsTerminal(f.Fd()) {
 		s.live = s.w.Profile > colorprofile.NoTTY
-		if width, _, err := term.GetSize(f.Fd()); err == nil {
-			s.width = width
-		}
+		s.width, _, _ = term.GetSize(f.Fd()) // 0 if it is not known
 	}
 	return s
 }
@@ -69,12 +66,8 @@ func newScreen(f *os.File, environment []string) *screen {
 // Go's runtime then opens the null device in its place, for reading as well, which a shell's
 // >/dev/null does not.
 func wasClosed(f *os.File) bool {
-	null, err := os.Stat(os.DevNull)
-	if err != nil {
-		return false
-	}
 	info, err := f.Stat()
-	if err != nil || !os.SameFile(info, null) {
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 || term.IsTerminal(f.Fd()) {
 		return false
 	}
 	_, err = f.Read(make([]byte, 1))
@@ -82,9 +75,10 @@ func wasClosed(f *os.File) bool {
 }
 
 func (s *screen) Write(p []byte) (int, error) {
+	s.used = true
 	if s.err == nil {
 		if _, err := s.w.Write(p); err != nil {
-			s.err = &commandError{fmt.Errorf("output: %w", err), exitFailed, codeFailed}
+			s.err = &commandError{fmt.Errorf("output: %w", err), exitFailed, "failed"}
 		}
 	}
 	return len(p), s.err
@@ -92,21 +86,9 @@ func (s *screen) Write(p []byte) (int, error) {
 
 func (s *screen) printf(format string, args ...any) { fmt.Fprintf(s, format, args...) }
 
-// json writes v as JSON with an indent.
-func (s *screen) json(v any) { s.encode(v, "  ") }
-
-// show writes an answer as JSON, or has draw show it.
-func (s *screen) show(asJSON bool, answer any, draw func()) {
-	if asJSON {
-		s.json(answer)
-		return
-	}
-	draw()
-}
-
-// encode writes v and a newline as JSON. It escapes every character that does not print, of
+// json writes v and a newline as JSON. It escapes every character that does not print, of
 // which encoding/json escapes only some.
-func (s *screen) encode(v any, indent string) {
+func (s *screen) json(v any, indent string) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -115,17 +97,16 @@ func (s *screen) encode(v any, indent string) {
 		s.err = cmp.Or(s.err, err)
 		return
 	}
-	quote := func(text string) (quoted string) {
-		if text == "\n" {
-			return text
-		}
-		for _, unit := range utf16.Encode([]rune(text)) {
-			quoted += fmt.Sprintf(`\u%04x`, unit)
-		}
-		return quoted
-	}
 	w := bufio.NewWriter(s) // the screen keeps its error
-	replaceUnprintable(w, b.String(), quote)
+	for _, r := range b.String() {
+		if r == '\n' || strconv.IsPrint(r) && r != utf8.RuneError {
+			_, _ = w.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(w, `\u%04x`, unit)
+		}
+	}
 	_ = w.Flush()
 }
 
@@ -134,22 +115,16 @@ func (s *screen) encode(v any, indent string) {
 // command's own goes through it.
 func escape(text string) string {
 	var b strings.Builder
-	replaceUnprintable(&b, text, func(text string) string { return strings.Trim(strconv.Quote(text), `"`) })
-	return b.String()
-}
-
-// replaceUnprintable writes text with each character that does not print, or is not UTF-8,
-// replaced.
-func replaceUnprintable(w io.StringWriter, text string, replace func(string) string) {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRuneInString(text)
 		if strconv.IsPrint(r) && (r != utf8.RuneError || size > 1) {
-			_, _ = w.WriteString(text[:size])
+			b.WriteString(text[:size])
 		} else {
-			_, _ = w.WriteString(replace(text[:size]))
+			b.WriteString(strings.Trim(strconv.Quote(text[:size]), `"`))
 		}
 		text = text[size:]
 	}
+	return b.String()
 }
 
 // short is [escape] for a text of any length: it returns the beginning of a long one.
@@ -159,7 +134,6 @@ func short(text string) string { return beginning(text, 1<<10) }
 // than a process allows, since every row of a table is as wide as its widest.
 func label(text string) string { return beginning(text, 128) }
 
-// beginning is [escape] for at most the first n bytes of a text.
 func beginning(text string, n int) string {
 	if len(text) <= n {
 		return escape(text)
@@ -167,30 +141,29 @@ func beginning(text string, n int) string {
 	return escape(strings.ToValidUTF8(text[:n], "")) + "…"
 }
 
-// table writes rows under headers, which may be nil. On a terminal, cells are wrapped if the
-// table is wider than it. It stops when the context ends.
+// table writes rows, if there are any, under headers, which may be nil, and behind an empty line
+// if it is not the first text. On a terminal, cells are wrapped if the table is wider than it. It
+// stops when the context ends.
 func (s *screen) table(headers []string, rows [][]string) {
 	if len(rows) == 0 {
 		return
 	}
-	last := len(headers) - 1
-	t := table.New().BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false)
-	for i, row := range slices.Concat([][]string{headers}, rows) { // headers as a row, since the library cuts headers short
-		row, last = slices.Clone(row), max(last, len(row)-1)
-		for column, cell := range row {
-			if cell != "" && (i == 0 || headers == nil && column == 0) {
-				row[column] = bold.Render(cell)
-			}
-		}
-		if len(row) > 0 {
-			t.Row(row...)
-		}
+	if s.used {
+		s.printf("\n")
 	}
-	t.StyleFunc(func(_, column int) lipgloss.Style {
-		if column < last {
-			return lipgloss.NewStyle().PaddingRight(2)
+	t := table.New().BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false)
+	if headers != nil { // a row, since the library cuts headers short
+		t.Row(headers...)
+	}
+	t.Rows(rows...).StyleFunc(func(row, column int) lipgloss.Style {
+		style := lipgloss.NewStyle()
+		if headers != nil && row == 0 || headers == nil && column == 0 {
+			style = bold
 		}
-		return lipgloss.NewStyle()
+		if column > 0 {
+			style = style.PaddingLeft(2)
+		}
+		return style
 	})
 	text := t.String()
 	if s.width > 0 && lipgloss.Width(text) > s.width {
@@ -205,14 +178,6 @@ func (s *screen) table(headers []string, rows [][]string) {
 			return
 		}
 		s.printf("%s\n", strings.TrimRight(line, " "))
-	}
-}
-
-// section writes an empty line and a table, unless it has no rows.
-func (s *screen) section(headers []string, rows [][]string) {
-	if len(rows) > 0 {
-		s.printf("\n")
-		s.table(headers, rows)
 	}
 }
 
@@ -240,32 +205,20 @@ func warning(names []string, more string) string {
 	return onlyIf(len(names) > 0, amber.Render(list(names, ""))+more)
 }
 
-// plural is as in 1 group, 2 groups.
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // maxListed is how many names a line lists; with --json all are shown.
 const maxListed = 64
 
 // list returns names as a list: at most maxListed, escaped, and how many more there are. For no
 // names it returns the text none.
 func list(names []string, none string) string {
-	if len(names) == 0 {
-		return none
-	}
 	var shown []string
 	for _, n := range names[:min(len(names), maxListed)] {
 		shown = append(shown, short(n))
 	}
-	text := strings.Join(shown, ", ")
 	if more := len(names) - maxListed; more > 0 {
-		text += fmt.Sprintf(", and %d more", more)
+		shown = append(shown, fmt.Sprintf("and %d more", more))
 	}
-	return text
+	return cmp.Or(strings.Join(shown, ", "), none)
 }
 
 // inSeconds returns d in whole seconds as it counts down: 0s only once nothing is left.

@@ -69,13 +69,13 @@ func TestJSONIsTheSameTextInCharactersThatPrint(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		s, b := newTestScreen(0)
-		s.json(map[string]string{text: text})
+		s.json(map[string]string{text: text}, "  ")
 		require.NoError(t, s.err)
 		var got map[string]string
 		require.NoError(t, json.Unmarshal(b.Bytes(), &got))
 		require.Equal(t, map[string]string{text: text}, got)
 	})
 	s, b := newTestScreen(0)
-	s.json(json.RawMessage("[\"a\u009b\x7f\u202e\U000e0001\xff<é\"]"))
+	s.json(json.RawMessage("[\"a\u009b\x7f\u202e\U000e0001\xff<é\"]"), "  ")
 	assert.Equal(t, "[\n  \"a\\u009b\\u007f\\u202e\\udb40\\udc01\\ufffd<é\"\n]\n", b.String())
 }

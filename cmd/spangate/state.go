@@ -17,13 +17,15 @@ import (
 
 func (p *program) get() *cobra.Command {
 	cmd := &cobra.Command{Use: "get", Short: "Show what is on, and why"}
-	return p.remote(cmd, "the state", false, func(r *remote, _ []string) error {
+	return p.remote(cmd, false, func(r *remote, _ string) (answer, error) {
 		state, err := r.State(r.ctx)
 		if err != nil {
-			return err
+			return answer{}, err
 		}
-		r.out.show(*r.asJSON, state.JSON, func() { drawState(r.out, r.URL(), state) })
-		return nil
+		return answer{state.JSON, func() {
+			r.drawSummary(state)
+			drawLists(r.out, state)
+		}}, nil
 	})
 }
 
@@ -40,57 +42,54 @@ A name that is not registered in the process is an error and changes nothing, un
 		Example: `  spangate set default,sandbox --why "the slow verifier"
   spangate set "" --if-match kq3v7d2a-12`,
 	}
-	cmd.Flags().BoolVar(&b.AllowPending, "allow-pending", false, "keep names that are not registered until they are")
 	cmd.Flags().StringVar(&b.Who, "who", "", "who asks (default: you); a name that the authoriser gives replaces it")
-	cmd.Flags().StringVar(&b.Why, "why", "", "the reason, which get and the process's log show")
-	return p.remote(cmd, "the state", true, func(r *remote, args []string) error {
-		b.Spec = args[0]
-		b.Who = cmp.Or(b.Who, userName())
-		if err := cmp.Or(checkText("the spec", b.Spec), checkText("--who", b.Who), checkText("--why", b.Why)); err != nil {
-			return err
+	reasonFlags(cmd, &b.Why, &b.AllowPending)
+	return p.remote(cmd, true, func(r *remote, arg string) (answer, error) {
+		b.Spec, b.Who = arg, orUser(b.Who)
+		if err := checkText("the spec", b.Spec, "--who", b.Who, "--why", b.Why); err != nil {
+			return answer{}, err
 		}
-		state, err := r.SetBaseline(r.ctx, b, r.when())
-		return r.changed(state, err)
+		return r.changed(r.SetBaseline(r.ctx, b, r.when))
 	})
 }
 
 func (p *program) reset() *cobra.Command {
 	cmd := &cobra.Command{Use: "reset", Short: "Go back to the baseline of the start-up; leases live on"}
-	return p.remote(cmd, "the state", true, func(r *remote, _ []string) error {
-		state, err := r.ResetBaseline(r.ctx, r.when())
-		return r.changed(state, err)
-	})
+	return p.remote(cmd, true, func(r *remote, _ string) (answer, error) { return r.changed(r.ResetBaseline(r.ctx, r.when)) })
 }
 
-// changed shows the state that follows a change of the baseline, or returns its error.
-func (r *remote) changed(state *client.State, err error) error {
+// changed shows the state that follows a change of the baseline, unless that has failed.
+func (r *remote) changed(state *client.State, err error) (answer, error) {
 	if err != nil {
-		return err
+		return answer{}, err
 	}
-	r.out.show(*r.asJSON, state.JSON, func() {
-		changed := ""
-		if len(state.Changes) > 0 && state.Changes[0].Generation == state.Generation {
-			changed = cmp.Or(difference(state.Changes[0]), "nothing")
-		}
-		var withheld []string
-		for _, g := range state.Groups {
-			if g.Withheld && g.Baseline {
-				withheld = append(withheld, g.Name)
-			}
-		}
-		r.out.fields("baseline", baseline(state.Baseline), "changed", changed, "pinned", pinned(state), "on", list(state.Enabled, "nothing"),
-			"root off", rootless(state), "withheld", list(withheld, ""), "pending", list(state.Pending, ""), "generation", short(state.Generation))
-	})
-	return nil
+	return answer{state.JSON, func() { r.drawSummary(state) }}, nil
 }
 
-func drawState(s *screen, url string, state *client.State) {
-	s.fields("process", url, "generation", short(state.Generation), "baseline", baseline(state.Baseline),
-		"at start-up", onlyIf(state.Startup.Spec != state.Spec, baseline(state.Startup)),
-		"pinned", pinned(state), "root off", rootless(state), "denied", short(state.Deny), "ceiling", short(state.Ceiling),
+// drawSummary shows a state without its lists, and what the change that led to it has changed.
+func (r *remote) drawSummary(state *client.State) {
+	changed := ""
+	if len(state.Changes) > 0 && state.Changes[0].Generation == state.Generation {
+		changed = cmp.Or(difference(state.Changes[0]), "nothing")
+	}
+	var withheld []string
+	for _, g := range state.Groups {
+		if g.Withheld && g.Baseline {
+			withheld = append(withheld, g.Name)
+		}
+	}
+	r.out.fields("process", r.URL(), "generation", short(state.Generation), "baseline", baseline(state.Baseline), "changed", changed,
+		"start-up", onlyIf(state.Startup.Spec != state.Spec, baseline(state.Startup)),
+		"pinned", onlyIf(state.Pinned, amber.Render("the program has pinned what is on; baseline, leases and limits have no effect")),
+		"on", list(state.Enabled, "nothing"),
+		"root off", onlyIf(len(state.Enabled) > 0, warning(state.Roots, "; spans beneath begin a trace each, or are not started")),
+		"withheld", list(withheld, ""), "denied", short(state.Deny), "ceiling", short(state.Ceiling),
 		"pending", warning(state.Pending, ", not registered yet"),
 		"changes", onlyIf(!state.Writable, "none: the process has given the endpoint no authoriser"))
+}
 
+// drawLists shows the groups, presets and leases of a state.
+func drawLists(s *screen, state *client.State) {
 	owners := ownersOf(state.Leases)
 	var rows [][]string
 	for _, g := range state.Groups {
@@ -98,69 +97,59 @@ func drawState(s *screen, url string, state *client.State) {
 		if g.On {
 			word = green.Render("on")
 		}
-		var namespaces, docs []string
-		for _, m := range g.Members[:min(len(g.Members), maxListed)] {
-			namespaces = append(namespaces, label(m.Namespace))
-			if doc := short(m.Doc); doc != "" && !slices.Contains(docs, doc) {
-				docs = append(docs, doc)
-			}
+		var namespaces []string
+		for _, m := range g.Members {
+			namespaces = append(namespaces, m.Namespace)
 		}
-		rows = append(rows, []string{label(g.Name), word, because(g, owners), list(namespaces, ""), strings.Join(docs, "; ")})
+		rows = append(rows, []string{label(g.Name), word, because(g, owners), list(namespaces, ""), docOf(g)})
 	}
 	if len(rows) == 0 {
 		s.printf("\nNo library has registered a group.\n")
 	}
-	s.section([]string{"GROUP", "IS", "BECAUSE OF", "NAMESPACE", "SPANS"}, rows)
+	s.table([]string{"GROUP", "IS", "BECAUSE OF", "NAMESPACE", "SPANS"}, rows)
 
 	rows = nil
 	for _, p := range state.Presets {
 		rows = append(rows, []string{label(p.Name), label(p.State), list(p.Groups, "nothing")})
 	}
-	s.section([]string{"PRESET", "IS", "GROUPS"}, rows)
-	s.section(leaseHeaders, leaseRows(state.Leases))
+	s.table([]string{"PRESET", "IS", "GROUPS"}, rows)
+	s.table(leaseHeaders, leaseRows(state.Leases))
 }
 
-// pinned says that the program has pinned what is on, or returns "".
-func pinned(state *client.State) string {
-	return onlyIf(state.Pinned, amber.Render("the program has pinned what is on; baseline, leases and limits have no effect"))
-}
-
-// rootless says which groups that begin traces are off while others are on, or returns "".
-func rootless(state *client.State) string {
-	return onlyIf(len(state.Enabled) > 0, warning(state.Roots, "; spans beneath begin a trace each, or are not started"))
+// docOf returns what the spans of a group are, as each of its namespaces says.
+func docOf(g wire.Group) string {
+	var docs []string
+	for _, m := range g.Members[:min(len(g.Members), maxListed)] {
+		if doc := short(m.Doc); !slices.Contains(docs, doc) {
+			docs = append(docs, doc)
+		}
+	}
+	return joined("; ", docs...)
 }
 
 // because says what turns a group on, and what keeps it off.
 func because(g wire.Group, owners map[string]string) string {
-	var on, parts []string
-	if g.Baseline {
-		on = append(on, "baseline")
-	}
-	if on = append(on, leasesOf(g.Leases, owners)...); len(on) > 0 {
-		parts = append(parts, strings.Join(on, ", "))
-	}
-	if len(g.Quiet) > 0 {
-		parts = append(parts, "quieted by "+strings.Join(leasesOf(g.Quiet, owners), ", "))
-	}
-	if g.Withheld {
-		parts = append(parts, "withheld")
-	}
-	if g.Overridden {
-		parts = append(parts, "set on the registry itself")
-	}
-	return strings.Join(parts, "; ")
+	on := []string{onlyIf(g.Baseline, "baseline"), leasesOf(g.Leases, owners)}
+	return joined("; ", joined(", ", on...), onlyIf(len(g.Quiet) > 0, "quieted by "+leasesOf(g.Quiet, owners)),
+		onlyIf(g.Withheld, "withheld"), onlyIf(g.Overridden, "set on the registry itself"))
 }
 
-// leasesOf names the leases with these ids by their owners: a few, and how many more there are.
-func leasesOf(ids []string, owners map[string]string) (names []string) {
+// joined joins the parts that are not empty.
+func joined(separator string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), separator)
+}
+
+// leasesOf lists the leases with these ids by their owners: a few, and how many more there are.
+func leasesOf(ids []string, owners map[string]string) string {
 	const most = 3
+	var names []string
 	for _, id := range ids[:min(len(ids), most)] {
 		names = append(names, "lease of "+owners[id])
 	}
 	if more := len(ids) - most; more > 0 {
-		names = append(names, plural(more, "more lease"))
+		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return names
+	return strings.Join(names, ", ")
 }
 
 // ownersOf returns the owners of leases, by id, fit for a terminal.
@@ -174,39 +163,28 @@ func ownersOf(leases []wire.Lease) map[string]string {
 
 // baseline says what a baseline is, whose, and why.
 func baseline(b wire.Baseline) string {
-	text := orQuoted(short(b.Spec))
-	if b.Who != "" {
-		text += " by " + short(b.Who)
-	}
-	if b.Why != "" {
-		text += ": " + short(b.Why)
-	}
-	return text
+	return orQuoted(short(b.Spec)) + onlyIf(b.Who != "", " by "+short(b.Who)) + onlyIf(b.Why != "", ": "+short(b.Why))
 }
+
+// orQuoted returns text, or for an empty one the quotes that show it.
+func orQuoted(text string) string { return cmp.Or(text, `""`) }
 
 // difference says what a change has turned on and off.
 func difference(c wire.Change) string {
 	return strings.Join(append(signed(green, "+", c.New, c.Old), signed(red, "-", c.Old, c.New)...), " ")
 }
 
-// signed returns the names that are not in without, with a sign before each: at most maxListed,
-// and how many more there are.
+// signed returns the names that are not in without, which is sorted, with a sign before each: at
+// most maxListed, and how many more there are.
 func signed(style lipgloss.Style, sign string, names, without []string) (parts []string) {
-	skip := make(map[string]bool, len(without))
-	for _, name := range without {
-		skip[name] = true
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		_, found := slices.BinarySearch(without, name)
+		return found
+	})
+	for _, name := range names[:min(len(names), maxListed)] {
+		parts = append(parts, style.Render(sign+short(name)))
 	}
-	more := 0
-	for _, name := range names {
-		switch {
-		case skip[name]:
-		case len(parts) == maxListed:
-			more++
-		default:
-			parts = append(parts, style.Render(sign+short(name)))
-		}
-	}
-	if more > 0 {
+	if more := len(names) - maxListed; more > 0 {
 		parts = append(parts, style.Render(fmt.Sprintf("%s%d more", sign, more)))
 	}
 	return parts

@@ -21,15 +21,12 @@ import (
 const (
 	interval    = 2 * time.Second
 	minInterval = 100 * time.Millisecond
-	maxInterval = 15 * time.Second // between attempts at a process that does not answer
 )
 
+// Each is many times what a process remembers; one URL may lead to several processes.
 const (
-	// maxChanges is how many changes of one answer are read, the newest: many times what a
-	// process remembers.
-	maxChanges = 256
-	// maxSeen is many times what a process remembers, for the processes that one URL may lead to.
-	maxSeen = 4096
+	maxChanges = 256  // the newest of one answer, which are read
+	maxSeen    = 4096 // the latest that are remembered
 )
 
 func (p *program) watch() *cobra.Command {
@@ -37,14 +34,15 @@ func (p *program) watch() *cobra.Command {
 		Use:   "watch",
 		Short: "Show every change, until Ctrl-C",
 		Long: `Watch shows every change of what is on: when, what kind, who, why, and the groups that went
-on and off. It asks the process now and then, and goes on through a restart of it.`,
+on and off. It asks the process now and then, and goes on through a restart of it. With --json
+each change is a line.`,
 	}
 	every := cmd.Flags().Duration("interval", interval, "how often to ask")
-	return p.remote(cmd, "each change on a line", false, func(r *remote, _ []string) error {
+	return p.remote(cmd, false, func(r *remote, _ string) (answer, error) {
 		if *every < minInterval {
-			return usagef("--interval %v: at least %v", *every, minInterval)
+			return answer{}, usagef("--interval %v: at least %v", *every, minInterval)
 		}
-		return (&watcher{remote: r}).run(*every)
+		return answer{}, (&watcher{remote: r}).run(*every)
 	})
 }
 
@@ -63,16 +61,15 @@ func (w *watcher) run(every time.Duration) error {
 		return err
 	}
 	w.changes(state) // which led to what is on now
-	if !*w.asJSON {
+	if !w.asJSON {
 		w.out.printf("%s\n", faint.Render("on: "+list(state.Enabled, "nothing")))
 	}
 	w.showQuieted(state)
-	pause := every
-	for w.out.err == nil {
+	for w.out.err == nil { // the screen keeps its error
 		select {
 		case <-w.ctx.Done():
 			return nil
-		case <-time.After(pause):
+		case <-time.After(every):
 		}
 		state, changed, err := w.StateSince(w.ctx, w.generation)
 		switch {
@@ -81,14 +78,11 @@ func (w *watcher) run(every time.Duration) error {
 		case err != nil:
 			if w.trouble != err.Error() {
 				w.trouble = err.Error()
-				_, code := outcome(err)
-				w.note(code, message(err)+"; trying again")
+				_, e := outcome(err)
+				w.note(e.Code, message(err)+"; trying again")
 			}
-			pause = min(2*pause, max(maxInterval, every))
 			continue
-		}
-		pause = every
-		if w.trouble != "" {
+		case w.trouble != "":
 			w.trouble = ""
 			w.note("back", w.URL()+" answers again")
 		}
@@ -96,7 +90,7 @@ func (w *watcher) run(every time.Duration) error {
 			w.show(state)
 		}
 	}
-	return nil // the screen keeps its error
+	return nil
 }
 
 // show shows the changes that are new, the oldest first.
@@ -106,8 +100,8 @@ func (w *watcher) show(state *client.State) {
 		w.note("gap", "the process has begun anew, or more has changed than it remembers; what it remembers:")
 	}
 	for _, c := range slices.Backward(fresh) {
-		if *w.asJSON {
-			w.out.encode(c, "")
+		if w.asJSON {
+			w.out.json(c, "")
 			continue
 		}
 		fields := []string{c.Time.Local().Format(time.TimeOnly), short(c.Kind), short(c.Who), cmp.Or(difference(c), faint.Render("nothing went on or off"))}
@@ -123,17 +117,17 @@ func (w *watcher) show(state *client.State) {
 // them.
 func (w *watcher) changes(state *client.State) (fresh []wire.Change, all bool) {
 	w.generation = state.Generation
-	for _, c := range state.Changes[:min(len(state.Changes), maxChanges)] {
+	latest := state.Changes[:min(len(state.Changes), maxChanges)]
+	for _, c := range latest {
 		if !slices.Contains(w.seen, c.Generation) {
 			fresh = append(fresh, c)
 		}
 	}
-	all = len(fresh) > 0 && len(fresh) == min(len(state.Changes), maxChanges)
 	for _, c := range fresh {
 		w.seen = append(w.seen, c.Generation)
 	}
 	w.seen = slices.Clone(w.seen[max(0, len(w.seen)-maxSeen):])
-	return fresh, all
+	return fresh, len(fresh) > 0 && len(fresh) == len(latest)
 }
 
 // showQuieted shows the groups that leases quiet, and whose leases they are, if that has changed.
@@ -142,10 +136,10 @@ func (w *watcher) showQuieted(state *client.State) {
 	var groups []string
 	for _, g := range state.Groups {
 		if len(g.Quiet) > 0 {
-			groups = append(groups, short(g.Name)+" by "+strings.Join(leasesOf(g.Quiet, owners), ", "))
+			groups = append(groups, short(g.Name)+" by "+leasesOf(g.Quiet, owners))
 		}
 	}
-	if quieted := list(groups, ""); quieted != w.quieted && !*w.asJSON {
+	if quieted := list(groups, ""); quieted != w.quieted && !w.asJSON {
 		w.quieted = quieted
 		w.out.printf("%s\n", faint.Render("quieted: "+cmp.Or(quieted, "nothing")))
 	}
@@ -153,8 +147,8 @@ func (w *watcher) showQuieted(state *client.State) {
 
 // note writes what is no change to standard error.
 func (w *watcher) note(code, message string) {
-	if *w.asJSON {
-		w.err.json(wire.Error{Code: code, Message: message})
+	if w.asJSON {
+		w.err.json(wire.Error{Code: code, Message: message}, "  ")
 		return
 	}
 	w.err.printf("%s %s\n", amber.Render("spangate:"), message)
