@@ -23,7 +23,7 @@ func attach(registry any, observe func(plan.Generation)) (plan.Control, plan.Gen
 	r := registry.(*Registry)
 	old := r.begin()
 	if r.control != nil {
-		r.end()
+		r.mu.Unlock()
 		return nil, nil, plan.ErrControlled
 	}
 	r.control = &control{r, observe}
@@ -33,7 +33,7 @@ func attach(registry any, observe func(plan.Generation)) (plan.Control, plan.Gen
 func (c *control) Begin() (plan.Generation, bool) {
 	old := c.r.begin()
 	if c.r.control != c {
-		c.r.end()
+		c.End()
 		return nil, false
 	}
 	return old, true
@@ -65,4 +65,5 @@ func (c *control) Records() []func() {
 
 func (c *control) Release() { c.r.control = nil }
 
-func (c *control) End() { c.r.end() }
+// End does not log: a timer may call it, where a panic of the logger would end the process.
+func (c *control) End() { c.r.mu.Unlock() }

@@ -300,9 +300,16 @@ func TestControlTakesTheRecordsOfTheRegistry(t *testing.T) {
 	rec.one(t, "these names are not registered")
 	require.Len(t, taken, 3)
 
-	c = attach(t, r, ignore)
-	commit(t, c, plan.Plan{Baseline: "not_taken"}, plan.Cause{})
-	rec.one(t, "these names are not registered")
+	c, _, err := plan.Attach(r, ignore)
+	require.NoError(t, err)
+	c.Commit(plan.Plan{Baseline: "not_taken"}, plan.Cause{})
+	c.Release()
+	c.End()
+	_, ok := c.Begin()
+	require.False(t, ok)
+	rec.none(t)
+	require.NoError(t, r.Pin())
+	require.Equal(t, []string{"not_taken"}, rec.one(t, "these names are not registered")["pending"], "by the next change of the registry itself")
 }
 
 func TestSharedNamesCauseNoWarningAndReplaceNoNamespace(t *testing.T) {

@@ -27,12 +27,21 @@ func attach(t testing.TB, r *registry.Registry, observe func(plan.Generation)) p
 
 func ignore(plan.Generation) {}
 
+// end ends a change of c, and logs its records.
+func end(c plan.Control) {
+	records := c.Records()
+	c.End()
+	for _, log := range records {
+		log()
+	}
+}
+
 // commit makes one change of c.
 func commit(t testing.TB, c plan.Control, p plan.Plan, by plan.Cause) {
 	t.Helper()
 	_, ok := c.Begin()
 	require.True(t, ok, "it has been released")
-	defer c.End()
+	defer end(c)
 	c.Commit(p, by)
 }
 
@@ -41,7 +50,7 @@ func setPlan(t testing.TB, r *registry.Registry, p plan.Plan) {
 	t.Helper()
 	c, _, err := plan.Attach(r, ignore)
 	require.NoError(t, err)
-	defer c.End()
+	defer end(c)
 	c.Commit(p, plan.Cause{})
 	c.Release()
 }

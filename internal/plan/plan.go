@@ -81,12 +81,12 @@ type Control interface {
 	// generation is still a new one.
 	Commit(p Plan, by Cause) Generation
 	// Records returns functions that each log one record of the registry, in order, and
-	// forgets them. They must be called without the lock. Records that are not taken are
-	// logged by End.
+	// forgets them. They must be called without the lock. Those that are not taken are logged
+	// by the next change that the registry makes by its own methods.
 	Records() []func()
 	// Release gives the right back; the plan stays in force.
 	Release()
-	// End unlocks the registry.
+	// End unlocks the registry. No method calls the logger.
 	End()
 }
 
