@@ -281,7 +281,7 @@ func (f *fields) readForm(b *body) error {
 // names are the names of groups and presets and the pending names that a State lists.
 type names map[string]bool
 
-// read reads a list of a State, and keeps its names.
+// read reads a list of a State, and keeps what can be a name, folded.
 func (n names) read(d *json.Decoder, field string) error {
 	keep := slices.Contains([]string{"groups", "presets", "pending"}, field)
 	token, err := d.Token()
@@ -296,8 +296,8 @@ func (n names) read(d *json.Decoder, field string) error {
 		if err := d.Decode(&name); err != nil {
 			return err
 		}
-		if len(name) <= spec.MaxNameLen && len(n) < maxNames && keep {
-			n[string(name)] = true
+		if name := spec.Lower(string(name)); keep && len(n) < maxNames && spec.CheckName(name) == nil {
+			n[name] = true
 		}
 	}
 	_, err = d.Token()

@@ -171,6 +171,11 @@ func TestStateAllowsOnlyTheNamesThatItLists(t *testing.T) {
 		e.json("PUT", "/", c.body).refused(c.status, c.code)
 	}
 	e.form("PUT", "/", "spec=all&generation=g").refused(400, wire.CodeBadField)
+	for _, spec := range []string{"a b", "\x1b[31mred", "\u202eevil", `"quoted"`, "$VAR", "-", strings.Repeat("x", 64)} {
+		body, err := json.Marshal(map[string]any{"generation": "g", "spec": spec, "pending": []string{spec, strings.TrimPrefix(spec, "-")}})
+		require.NoError(t, err)
+		e.json("PUT", "/", string(body)).refused(400, wire.CodeUnknownName)
+	}
 	require.Equal(t, before, f.State().Generation)
 
 	as[wire.State](e.json("PUT", "/", `{"spec": "late", "generation": "g", "pending": [`+manyNames(49_999)+`, "late"]}`), 200)
