@@ -484,13 +484,13 @@ func TestETagIsTheGeneration(t *testing.T) {
 	first := e.do("GET", "/", "")
 	tag := first.header.Get("ETag")
 	require.Equal(t, `"`+as[wire.State](first, 200).Generation+`"`, tag)
-	for _, header := range []string{tag, "W/" + tag, `"x", ` + tag, "*"} {
+	for _, header := range []string{tag, "W/" + tag, `"x", ` + tag, "*", " * "} {
 		r := e.do("GET", "/", "", "If-None-Match", header)
 		require.Equal(t, 304, r.status, header)
 		require.Equal(t, tag, r.header.Get("ETag"))
 		require.Empty(t, r.body)
 	}
-	for _, header := range []string{`"x"`, tag[1:], "", strings.ToUpper(tag)} {
+	for _, header := range []string{`"x"`, tag[1:], "", strings.ToUpper(tag), `"a,*,b"`, `*, "x"`} {
 		require.Equal(t, 200, e.do("GET", "/", "", "If-None-Match", header).status, header)
 	}
 	// Every change of the state changes the tag.
@@ -516,7 +516,7 @@ func TestStaleIfMatchRefusesEveryChange(t *testing.T) {
 	tag := e.do("GET", "/", "").header.Get("ETag")
 	l := f.lease(t, "me", "step", time.Hour) // changes the tag
 	before := f.State().Generation
-	for _, stale := range []string{tag, `"x"`, "", tag[1 : len(tag)-1], `W/"` + before + `"`} {
+	for _, stale := range []string{tag, `"x"`, "", tag[1 : len(tag)-1], `W/"` + before + `"`, `"a,*,b"`, `"x", *`} {
 		for _, r := range []response{
 			e.form("PUT", "/", "spec=all", "If-Match", stale), e.do("DELETE", "/", "", "If-Match", stale),
 			e.form("POST", "/leases", "spec=all&ttl=1h&owner=me", "If-Match", stale),

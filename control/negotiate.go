@@ -39,15 +39,16 @@ func unchanged(h http.Header, tag string) bool {
 	return matches(h["If-None-Match"], tag) || matches(h["If-None-Match"], "W/"+tag)
 }
 
-// matches reports whether one of the header's entity tags is "*" or tag, which holds no comma, by
-// the strong comparison.
+// matches reports whether the header is "*", or one of its entity tags is tag, which holds no comma,
+// by the strong comparison.
 func matches(header []string, tag string) bool {
-	for entry := range strings.SplitSeq(strings.Join(header, ","), ",") {
-		if entry = strings.TrimSpace(entry); entry == tag || entry == "*" {
+	value := strings.Join(header, ",")
+	for entry := range strings.SplitSeq(value, ",") {
+		if strings.TrimSpace(entry) == tag {
 			return true
 		}
 	}
-	return false
+	return strings.TrimSpace(value) == "*"
 }
 
 func quote(generation string) string { return `"` + generation + `"` }
