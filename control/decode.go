@@ -62,6 +62,9 @@ var (
 // generation is the field that tells a State from a Baseline.
 const generation = "generation"
 
+// allowPending is the only field that is a boolean.
+const allowPending = "allow_pending"
+
 // fieldsOf returns the names of the JSON fields of a struct: those of some kinds, or all.
 func fieldsOf[T any](kinds ...reflect.Kind) (names []string) {
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[T]()) {
@@ -94,20 +97,13 @@ func decode[T any](r *http.Request, to *shape) (in T, listed map[string]bool, er
 	if err := f.read(r); err != nil {
 		return in, nil, err
 	}
-	const pending = "allow_pending" // the only boolean; a form has it as text
-	var text string
-	if json.Unmarshal(f.values[pending], &text) == nil {
-		if b, ok := truth(text); ok {
-			f.values[pending] = strconv.AppendBool(nil, b)
-		}
-	}
 	object, err := json.Marshal(f.values)
 	if err == nil {
 		err = json.Unmarshal(object, &in)
 	}
 	if e := (*json.UnmarshalTypeError)(nil); errors.As(err, &e) {
 		must := "must be a string"
-		if e.Field == pending {
+		if e.Field == allowPending {
 			must = "must be true or false"
 		}
 		err = badField(wire.CodeBadField, e.Field, must)
@@ -274,6 +270,9 @@ func (f *fields) readForm(b *body) error {
 			return badField(wire.CodeBadField, name, "it is given twice")
 		}
 		f.values[name], _ = json.Marshal(given[0]) // a string has JSON
+		if b, ok := truth(given[0]); ok && name == allowPending {
+			f.values[name] = strconv.AppendBool(nil, b)
+		}
 	}
 	return nil
 }
