@@ -72,6 +72,7 @@ func (m *metrics) flush() {
 }
 
 func (m *metrics) unregister() error {
-	m.flush()
-	return m.registration.Unregister()
+	err := m.registration.Unregister()
+	m.flush() // last, since the counter may panic
+	return err
 }

@@ -189,3 +189,42 @@ func (m failingMeter) Int64Counter(string, ...metric.Int64CounterOption) (metric
 func (m failingMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
 	return nil, errMeter
 }
+
+func TestCloseUnregistersTheCallbackOfACounterThatPanics(t *testing.T) {
+	m := new(panickingMeter)
+	c, err := control.New(registry.New(), control.Metrics(provider{meter: m}))
+	require.NoError(t, err)
+	require.Panics(t, func() { _ = c.Close() })
+	require.True(t, m.unregistered)
+}
+
+type provider struct {
+	noop.MeterProvider
+	meter metric.Meter
+}
+
+func (p provider) Meter(string, ...metric.MeterOption) metric.Meter { return p.meter }
+
+// panickingMeter is a meter with a counter that panics.
+type panickingMeter struct {
+	noop.Meter
+	noop.Registration
+	unregistered bool
+}
+
+func (m *panickingMeter) Int64Counter(string, ...metric.Int64CounterOption) (metric.Int64Counter, error) {
+	return panickingCounter{}, nil
+}
+
+func (m *panickingMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
+	return m, nil
+}
+
+func (m *panickingMeter) Unregister() error {
+	m.unregistered = true
+	return nil
+}
+
+type panickingCounter struct{ noop.Int64Counter }
+
+func (panickingCounter) Add(context.Context, int64, ...metric.AddOption) { panic("full") }
