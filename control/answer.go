@@ -53,6 +53,7 @@ func marshal(v any) []byte {
 type snapshot struct {
 	view  *view
 	roots []string // which may change within a generation
+	whole bool     // a snapshot of this generation has roots, so an equal tag may be of another state
 	tag   string
 	json  [][]byte // between the parts belong the Left of each lease, Now and Writable
 	page  *page.Page
@@ -68,14 +69,18 @@ type snapshots struct {
 // get returns the snapshot of the current generation. Only one is built at a time. A caller that
 // had to wait for that gets the generation that is current after the wait.
 func (s *snapshots) get(c *Controller) *snapshot {
-	roots := c.roots(c.view.Load()) // calls the program, so not with the lock held
+	origins := c.origins(c.view.Load()) // calls the program, so not with the lock held
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := c.view.Load()
-	if s.last == nil || s.last.view != v || !slices.Equal(s.last.roots, roots) {
+	roots := v.roots(origins)
+	same := s.last != nil && s.last.view == v
+	if !same || !slices.Equal(s.last.roots, roots) {
 		state := wireState(c.show(v, roots, time.Time{}))
-		s.last = &snapshot{view: v, roots: roots, tag: quote(state.Generation), page: page.New(state)}
-		s.last.json = split(state)
+		s.last = &snapshot{
+			view: v, roots: roots, whole: len(roots) > 0 || same && s.last.whole,
+			tag: quote(state.Generation), json: split(state), page: page.New(state),
+		}
 	}
 	return s.last
 }
@@ -96,8 +101,7 @@ func split(state wire.State) [][]byte {
 	return bytes.Split(append(text, '\n'), []byte(`"`+mark+`"`))
 }
 
-func (h *handler) answerState(w http.ResponseWriter) {
-	s := h.snapshots.get(h.c)
+func (h *handler) answerState(w http.ResponseWriter, s *snapshot) {
 	w.Header().Set("ETag", s.tag)
 	w.Header().Set("Content-Type", typeJSON)
 	now := time.Now()
@@ -118,8 +122,7 @@ func (h *handler) answerState(w http.ResponseWriter) {
 }
 
 // answerPage writes the state as a page for a browser, unless the client has it.
-func (h *handler) answerPage(w http.ResponseWriter, r *http.Request) {
-	s := h.snapshots.get(h.c)
+func (h *handler) answerPage(w http.ResponseWriter, r *http.Request, s *snapshot) {
 	now := time.Now()
 	tag := s.page.Tag(now)
 	w.Header().Set("ETag", "W/"+tag)

@@ -125,19 +125,15 @@ func notFound(w http.ResponseWriter) {
 // show answers with the state: a page for a client that prefers one, JSON otherwise.
 func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
-	if prefersHTML(r.Header) {
-		h.answerPage(w, r)
-		return
-	}
-	v := h.c.view.Load()
-	tag := quote(v.tag())
-	// Roots may change within a generation; while there are some, the answer is whole.
-	if unchanged(r.Header, tag) && len(h.c.roots(v)) == 0 {
-		w.Header().Set("ETag", tag)
+	switch s := h.snapshots.get(h.c); {
+	case prefersHTML(r.Header):
+		h.answerPage(w, r, s)
+	case !s.whole && unchanged(r.Header, s.tag):
+		w.Header().Set("ETag", s.tag)
 		w.WriteHeader(http.StatusNotModified)
-		return
+	default:
+		h.answerState(w, s)
 	}
-	h.answerState(w)
 }
 
 // file answers with a file that the page loads.
@@ -162,7 +158,7 @@ func (h *handler) serveChange(w http.ResponseWriter, r *http.Request, change cha
 	case err != nil:
 		h.fail(w, r, by, err)
 	case l == nil:
-		h.answerState(w)
+		h.answerState(w, h.snapshots.get(h.c))
 	case r.Method == http.MethodPost:
 		w.Header().Set("Location", "leases/"+l.id)
 		h.answerLease(w, http.StatusCreated, l)

@@ -55,6 +55,27 @@ func TestStateShowsTheRootsThatAreOff(t *testing.T) {
 	expect()
 	require.NoError(t, f.SetBaseline(baseline("")))
 	expect("agent", "server")
+	seen.Store(0)
+	assert.Equal(t, 200, conditional(), "a State of this generation had roots")
+}
+
+func TestStateAndRootsAreOfOneGeneration(t *testing.T) {
+	var change func()
+	f := newFixture(t, control.StartupBaseline(baseline("job")), control.Roots(func(*spangate.Gate) spangate.Mask {
+		if change != nil {
+			next := change
+			change = nil
+			next()
+		}
+		return spangate.BitServer
+	}))
+	e := newEndpoint(t, f)
+	change = func() { require.NoError(t, f.SetBaseline(baseline("server"))) }
+	s := as[wire.State](e.do("GET", "/", ""), 200)
+	assert.Equal(t, []string{"server"}, s.Enabled)
+	assert.Empty(t, s.Roots, "server is on")
+	change = func() { require.NoError(t, f.registry.Unregister("nemo_gym")) }
+	assert.Empty(t, as[wire.State](e.do("GET", "/", ""), 200).Roots, "server is not registered")
 }
 
 func TestStateHasNoRootsWithoutTheOption(t *testing.T) {

@@ -92,19 +92,24 @@ func (c *Controller) State() State {
 		return State{Enabled: none, Roots: none, Pending: none, Groups: []Group{}, Presets: []Preset{}, Leases: []LeaseInfo{}, Changes: []Change{}}
 	}
 	v := c.view.Load()
-	return c.show(v, c.roots(v), time.Now())
+	return c.show(v, v.roots(c.origins(v)), time.Now())
 }
 
-// roots returns the groups that begin traces and are off, sorted.
-func (c *Controller) roots(v *view) []string {
-	roots := []string{}
-	if c.options.roots == nil {
-		return roots
+// origins returns the groups of v that begin traces.
+func (c *Controller) origins(v *view) (groups []string) {
+	if c.options.roots != nil {
+		for _, m := range v.Members() {
+			groups = append(groups, m.Catalog.Names(c.options.roots(m.Gate)&m.Catalog.All())...)
+		}
 	}
-	for _, m := range v.Members() {
-		roots = append(roots, m.Catalog.Names(c.options.roots(m.Gate)&m.Catalog.All())...)
-	}
-	return sorted(slices.DeleteFunc(roots, v.on))
+	return groups
+}
+
+// roots returns which of origins, which may be of an earlier view, are registered and off, sorted.
+func (v *view) roots(origins []string) []string {
+	return sorted(slices.DeleteFunc(append([]string{}, origins...), func(name string) bool {
+		return v.on(name) || !contains(v.Groups(), name)
+	}))
 }
 
 // show returns the state of v with these roots at this time.
