@@ -46,7 +46,7 @@ type Controller struct {
 	refusals refusals
 	closed   context.Context // done once Close has made its change; its cause is the error of later ones
 	stop     context.CancelCauseFunc
-	timer    *time.Timer // calls expire at the end of the first lease; the registry's lock guards it
+	timer    *time.Timer // calls onTimer at the end of the first lease; the registry's lock guards it
 }
 
 const (
@@ -85,7 +85,7 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 	defer control.End()
 	c.control = control
 	c.view.Store(&view{Generation: now, enabled: now.Enabled()})
-	c.timer = time.AfterFunc(time.Hour, c.expire)
+	c.timer = time.AfterFunc(time.Hour, c.onTimer)
 	c.timer.Stop() // until there is a lease
 	t := &tx{c, time.Now(), intent{
 		baseline: o.startup, startup: o.startup, deny: o.deny, ceiling: o.ceiling, specs: counts{}, quiets: counts{},
@@ -112,7 +112,8 @@ type tx struct {
 	intent intent // a copy, which commit puts in force
 }
 
-// begin begins a change, which end must end. The error is an [*Error] for [ErrClosed], or errStale.
+// begin begins a change, which end must end, and ends the leases whose time has passed. The error is
+// an [*Error] for [ErrClosed], or errStale.
 func (c *Controller) begin(by author) (*tx, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
@@ -121,9 +122,9 @@ func (c *Controller) begin(by author) (*tx, error) {
 	if _, ok := c.control.Begin(); !ok {
 		return nil, &Error{Op: "change", Err: context.Cause(c.closed)}
 	}
-	v := c.view.Load()
-	t := &tx{c, time.Now(), v.intent.clone()}
-	if by.ifMatch != nil && !matches(by.ifMatch, quote(v.tag())) {
+	t := &tx{c, time.Now(), c.view.Load().intent.clone()}
+	t.expire()
+	if by.ifMatch != nil && !matches(by.ifMatch, quote(c.view.Load().tag())) {
 		t.end()
 		return nil, errStale
 	}

@@ -29,6 +29,13 @@ func WithLock(c *Controller, fn func()) {
 	}
 }
 
+// StopTimer keeps leases from ending before the next change.
+func StopTimer(c *Controller) {
+	c.control.Begin()
+	defer c.control.End()
+	c.timer.Stop()
+}
+
 // LogRefusal is how the endpoint logs a refusal.
 func LogRefusal(c *Controller, attrs ...slog.Attr) { c.logRefusal(attrs...) }
 

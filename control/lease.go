@@ -176,14 +176,13 @@ func (c *Controller) release(by author, id string) (*lease, error) {
 	return l, nil
 }
 
-// take begins a change without the lease. One whose time has passed has ended, even if the timer
-// has not fired yet.
+// take begins a change without the lease.
 func (c *Controller) take(by author, id string) (*tx, *lease, error) {
 	t, err := c.begin(by)
 	if err != nil {
 		return nil, nil, err
 	}
-	i := slices.IndexFunc(t.intent.leases, func(l *lease) bool { return l.id == id && t.at.Before(l.end) })
+	i := slices.IndexFunc(t.intent.leases, func(l *lease) bool { return l.id == id })
 	if i < 0 {
 		t.end()
 		return nil, nil, &Error{Op: "lease", Input: id, Err: because(ErrNoLease, "it has ended, or never was")}
@@ -248,29 +247,29 @@ func (c *Controller) arm() {
 	}
 }
 
-// expire ends the leases whose time has passed, all in one change.
-//
-// It may find none: the timer can fire while another change, which renews or releases the
-// lease that was due, holds the lock.
-func (c *Controller) expire() {
-	t, err := c.begin(author{})
-	if err != nil {
-		return
+// onTimer makes a change that ends leases, and nothing else.
+func (c *Controller) onTimer() {
+	if t, err := c.begin(author{}); err == nil {
+		t.end()
 	}
-	defer t.end()
+}
+
+// expire ends the leases whose time has passed, all in one change.
+func (t *tx) expire() {
 	n := 0
 	for n < len(t.intent.leases) && !t.intent.leases[n].end.After(t.at) {
 		n++
 	}
-	ended := t.drop(0, n)
-	if len(ended) == 0 {
+	if n == 0 {
 		return
 	}
+	ended := t.drop(0, n)
 	what := fmt.Sprintf("%d leases", len(ended))
 	if len(ended) == 1 {
 		what = "lease " + ended[0].id
 	}
 	t.commit(KindExpiry, owners(ended), what+" ended")
+	t.intent = t.intent.clone() // that which was committed must not change
 }
 
 // owners returns the owners of leases, at a bounded length.

@@ -198,16 +198,26 @@ func TestExpiryWhileTheLockIsHeld(t *testing.T) {
 	require.Equal(t, "step", f.on())
 }
 
-// TestExpiredLeaseCanNotBeRenewed has a writer that runs before the timer does.
-func TestExpiredLeaseCanNotBeRenewed(t *testing.T) {
+// TestChangeBeforeTheTimerFirstEndsTheLeasesThatAreOver pins that a lease that is over can't be renewed
+// and takes no room, and that its end is a change of its own.
+func TestChangeBeforeTheTimerFirstEndsTheLeasesThatAreOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFixture(t)
+		f := newFixture(t, control.MaxLeases(1))
 		l := f.lease(t, "me", "sandbox", time.Second)
-		time.Sleep(time.Second) // when the timer fires
-		if err := l.Renew(time.Hour); err != nil {
-			require.ErrorIs(t, err, control.ErrNoLease)
-		}
-		synctest.Wait()
+		f.changes.take()
+		control.StopTimer(f.Controller)
+		time.Sleep(time.Second)
+		second := f.lease(t, "you", "job", time.Second)
+		require.Equal(t, "job", f.on())
+		changes := f.changes.take()
+		require.Len(t, changes, 2)
+		require.Equal(t, control.KindExpiry, changes[0].Kind)
+		require.Equal(t, "lease "+l.ID()+" ended", changes[0].Why)
+		require.Equal(t, control.KindLease, changes[1].Kind)
+
+		control.StopTimer(f.Controller)
+		time.Sleep(time.Second)
+		require.ErrorIs(t, second.Renew(time.Hour), control.ErrNoLease)
 		require.Empty(t, f.on())
 	})
 }
