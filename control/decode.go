@@ -128,6 +128,14 @@ func (f *fields) missing() error {
 	return nil
 }
 
+// noFields returns an error if r has a field or a body.
+func noFields(r *http.Request) error {
+	if n, _ := io.ReadFull(cmp.Or[io.Reader](r.Body, http.NoBody), make([]byte, 1)); n > 0 {
+		return malformed(0, "DELETE takes no fields; send it without a body")
+	}
+	return inQuery(r)
+}
+
 // inQuery returns an error if a field is in the query, where it would have no effect.
 func inQuery(r *http.Request) error {
 	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {

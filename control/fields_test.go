@@ -80,12 +80,19 @@ func TestUnknownFieldIsRefusedWithWhereItBelongs(t *testing.T) {
 	for _, r := range []response{
 		e.form("PUT", "/?ttl=5m", "spec=all"), e.form("PUT", "/?expires=5m", "spec=all"), e.form("PUT", "/?allow_pending=1", "spec=all"),
 		e.form("POST", "/leases?why=x", "spec=all&ttl=1h&owner=me"), e.form("PATCH", "/leases/"+l.ID()+"?ttl=5m", "ttl=1h"),
+		e.do("DELETE", "/?spec=all", ""), e.do("DELETE", "/leases/"+l.ID()+"?ttl=5m", ""),
 	} {
 		require.Contains(t, r.refused(400, wire.CodeBadField).Message, "fields belong in the body")
+	}
+	for _, path := range []string{"/", "/leases/" + l.ID()} {
+		e.form("DELETE", path, "why=x").refused(400, wire.CodeMalformed)
+		e.json("DELETE", path, "{}").refused(400, wire.CodeMalformed)
 	}
 	require.Equal(t, before, e.State().Generation)
 	require.Equal(t, "job,step", e.on())
 	as[wire.State](e.form("PUT", "/?access_token=x", "spec=step"), 200)
+	as[wire.State](e.do("DELETE", "/?access_token=x", ""), 200)
+	as[wire.Lease](e.form("DELETE", "/leases/"+l.ID(), ""), 200)
 }
 
 // TestNearestFieldIsSuggested tries every known field with every single letter left out.

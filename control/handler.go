@@ -151,6 +151,9 @@ func (h *handler) file(w http.ResponseWriter, r *http.Request) {
 func (h *handler) serveChange(w http.ResponseWriter, r *http.Request, change changeFunc) {
 	var l *lease
 	by, err := h.admit(r)
+	if err == nil && r.Method == http.MethodDelete {
+		err = noFields(r)
+	}
 	if err == nil {
 		l, err = change(h.c, r, by)
 	}

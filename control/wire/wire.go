@@ -12,7 +12,7 @@
 // The routes, below the path at which the endpoint is mounted:
 //
 //	GET     /              [State], with its generation as ETag; If-None-Match gives 304,
-//	                       unless the State has Roots, which change within a generation
+//	                       unless it had Roots, which may change within it
 //	PUT     /              takes [Baseline] or a whole [State], gives [State]
 //	DELETE  /              back to the start-up baseline, gives [State]
 //	POST    /leases        takes [LeaseRequest], gives 201, Location and [Lease]
@@ -21,8 +21,9 @@
 //
 // A request has its fields as JSON or as a form, by the same names, in at most 64 KiB. A field
 // that its route does not take is refused with 400, and the [Error] says where it belongs. The
-// query is not read: a field in it is refused too. Any change may carry If-Match, and is refused
-// with 412 unless the state still is of that generation. Every refusal is an [Error].
+// query is not read: a field in it is refused too. A DELETE has neither fields nor a body. Any
+// change may carry If-Match, and is refused with 412 unless the state still is of that generation.
+// Every refusal is an [Error].
 //
 // # A State that is sent back
 //
@@ -270,7 +271,7 @@ type UnknownName struct {
 
 // The codes of an [Error], each with its status.
 const (
-	CodeMalformed     = "malformed"       // 400: the body is not JSON or not a form
+	CodeMalformed     = "malformed"       // 400: the body is not JSON or not a form, or there must be none
 	CodeMissingField  = "missing_field"   // 400: a field that must be present is not
 	CodeBadField      = "bad_field"       // 400: a field has a value that it can't have
 	CodeUnknownName   = "unknown_name"    // 400: the spec has names that are not registered
