@@ -9,6 +9,7 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/spangate/spangate/internal/spec"
 )
@@ -34,7 +35,8 @@ const maxQueued = 1024
 func (r *reports) newIntent() { r.ofIntent = recordSet{} }
 
 // warn queues a record unless one of the same message and key is in before. attrs is called
-// when the record is logged, with no lock held, so slow work belongs there.
+// when the record is logged, with no lock held, so slow work belongs there. It must not keep
+// names or specs of an intent, whose size is not bounded: an excerpt does.
 func (r *reports) warn(before *recordSet, message string, attrs func() []slog.Attr, key ...[]string) {
 	if len(r.queue) >= maxQueued {
 		r.dropped++
@@ -114,7 +116,7 @@ func (r *reports) generation(old, g *generation) {
 			r.warn(&r.ofNames, "spangate: groups of a preset are not registered; they are ignored until they are",
 				func() []slog.Attr {
 					attrs := []slog.Attr{slog.String("namespace", m.namespace()), slog.String("preset", p.name)}
-					return append(attrs, v.explain("missing", missing, v.groups)...)
+					return append(attrs, v.explain("missing", excerpt(missing), v.groups)...)
 				},
 				[]string{m.namespace(), p.name}, missing)
 		}
@@ -139,25 +141,26 @@ func (r *reports) intent(g *generation) {
 	default:
 		message = "spangate: these names are not registered; they are kept, and take effect when they are"
 	}
+	kind, attr, pending := in.kind, in.attr(), excerpt(g.pending)
 	r.warn(&r.ofIntent, message, func() []slog.Attr {
 		candidates := v.groups
-		if in.kind != byPin {
+		if kind != byPin {
 			candidates = v.allNames()
 		}
-		return append([]slog.Attr{in.attr()}, v.explain("pending", g.pending, candidates)...)
+		return append([]slog.Attr{attr}, v.explain("pending", pending, candidates)...)
 	}, g.pending)
 }
 
-// explain returns the attrs of a record about names that are not registered: the names, the
-// nearest candidates, and what is registered.
+// explain returns the attrs of a record about names that are not registered: the names, which are
+// an excerpt, the nearest candidates, and what is registered.
 func (v *vocabulary) explain(key string, names, candidates []string) []slog.Attr {
 	nearest := make(map[string]string)
 	for _, name := range names[:min(len(names), maxListed)] {
 		if near := spec.Nearest(name, candidates); near != "" {
-			nearest[spec.Head(name)] = near
+			nearest[name] = near
 		}
 	}
-	attrs := []slog.Attr{slog.Any(key, excerpt(names))}
+	attrs := []slog.Attr{slog.Any(key, names)}
 	if len(nearest) > 0 {
 		attrs = append(attrs, slog.Any("nearest", nearest))
 	}
@@ -225,14 +228,15 @@ func (s *recordSet) add(message string, key [][]string) bool {
 // maxListed is how many names a record lists.
 const maxListed = 64
 
-// excerpt returns names for a record: at most maxListed, and a count of the rest; long ones cut.
+// excerpt returns names for a record: at most maxListed, and a count of the rest; long ones cut. It
+// keeps no longer string that a name is part of.
 func excerpt(names []string) []string {
 	listed := make([]string, 0, min(len(names), maxListed+1))
 	for i, name := range names {
 		if i == maxListed {
 			return append(listed, fmt.Sprintf("… and %d more", len(names)-maxListed))
 		}
-		listed = append(listed, spec.Head(name))
+		listed = append(listed, strings.Clone(spec.Head(name)))
 	}
 	return listed
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -307,6 +308,33 @@ func TestRecordListsSixtyFourNamesAndCountsTheRest(t *testing.T) {
 	require.Equal(t, names[:64], rec.take()[0].attrs["pending"])
 	r.SetSpec(strings.Join(names, ","))
 	require.Equal(t, append(names[:64:64], "… and 1 more"), rec.take()[0].attrs["pending"])
+}
+
+func TestQueuedRecordsKeepNoSpecs(t *testing.T) {
+	heap := func() int {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	r, rec := recorded()
+	blocked, entered := make(chan struct{}), make(chan struct{})
+	rec.onLog = func(record) {
+		entered <- struct{}{}
+		<-blocked
+	}
+	var first sync.WaitGroup
+	first.Go(func() { r.SetSpec("nope") })
+	<-entered
+	before := heap()
+	for i := range 100 {
+		r.SetSpec(fmt.Sprintf("short%d,", i) + strings.Repeat(fmt.Sprintf("%060d,", i), 1000))
+	}
+	require.Less(t, heap()-before, 2<<20, "the specs have 6 MB")
+	rec.onLog = nil
+	close(blocked)
+	first.Wait()
+	require.Len(t, rec.take(), 101)
 }
 
 func TestTooLongSpecIsReported(t *testing.T) {
