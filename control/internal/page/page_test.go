@@ -3,6 +3,7 @@
 package page
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"regexp"
@@ -141,6 +142,19 @@ func TestWhatALeaseDoes(t *testing.T) {
 		html := render(t, wire.State{Leases: []wire.Lease{l}}, time.Time{})
 		assert.Contains(t, html, "<bdi>"+does+"</bdi>")
 		assert.Contains(t, html, `aria-label="Release `+does+` of ada"`)
+	}
+}
+
+func TestPendingNamesAreListedUpToABound(t *testing.T) {
+	names := make([]string, maxPending+1)
+	for i := range names {
+		names[i] = fmt.Sprint("n", i)
+	}
+	all := strings.Join(names[:maxPending], ", ")
+	for want, pending := range map[string][]string{all + "<": names[:maxPending], all + ", and 1 more<": names} {
+		html := render(t, wire.State{Pending: pending, Leases: []wire.Lease{{Pending: pending}}}, time.Time{})
+		assert.Contains(t, html, "Asked for and not registered: "+want)
+		assert.Contains(t, html, `<p class="hint">not registered: `+want)
 	}
 }
 

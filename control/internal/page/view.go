@@ -16,6 +16,7 @@ import (
 const (
 	maxLeases  = 100 // in the list of leases
 	maxReasons = 4   // leases named with a group
+	maxPending = 64  // names in one list that are not registered
 )
 
 // view is the data of the template.
@@ -95,8 +96,19 @@ func (v view) leases(ids []string, one, more string) []string {
 var funcs = template.FuncMap{
 	"time":    func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
 	"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"join":    func(names []string) string { return strings.Join(names, ", ") },
+	"join":    join,
+	"pending": pending,
 	"missing": missing,
+}
+
+func join(names []string) string { return strings.Join(names, ", ") }
+
+// pending joins at most maxPending names, and counts the others.
+func pending(names []string) string {
+	if more := len(names) - maxPending; more > 0 {
+		return fmt.Sprintf("%s, and %d more", join(names[:maxPending]), more)
+	}
+	return join(names)
 }
 
 // clock formats a duration as 4:05 or 1:04:05, rounded up: 0:00 is over.
