@@ -49,7 +49,8 @@ type UnknownName struct {
 	Name string
 	// Offset is the index in the spec of the first byte of Name.
 	Offset int
-	// Suggestion is the valid name nearest to Name, or empty if none is close.
+	// Suggestion is the valid name nearest to Name, or empty if none is close. Only the first
+	// 64 unknown names of a spec have one.
 	Suggestion string
 }
 
@@ -159,10 +160,9 @@ func (c *Catalog) unknownNames(text string, entries []spec.Entry) error {
 		Err:       ErrUnknownName,
 	}
 	for i, entry := range entries {
-		e.Unknown[i] = UnknownName{
-			Name:       e.Spec[entry.Offset:][:len(entry.Name)],
-			Offset:     entry.Offset,
-			Suggestion: spec.Nearest(entry.Name, e.Valid),
+		e.Unknown[i] = UnknownName{Name: e.Spec[entry.Offset:][:len(entry.Name)], Offset: entry.Offset}
+		if i < spec.MaxSuggested {
+			e.Unknown[i].Suggestion = spec.Nearest(entry.Name, e.Valid)
 		}
 	}
 	return e

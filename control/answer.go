@@ -141,6 +141,10 @@ func (h *handler) answerLease(w http.ResponseWriter, status int, l *lease) {
 	answer(w, status, wireLease(newResolver(v).lease(l, time.Now())))
 }
 
+// maxUnknown is how many unknown names an answer lists: more than have a suggestion, so that a client
+// does not take those for all.
+const maxUnknown = 100
+
 // fail answers and logs a change that was refused. The record has neither the text of the error,
 // nor the value of a field, nor a name that is no field's, since a token could be in them.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, by author, err error) {
@@ -174,7 +178,8 @@ func (h *handler) refusal(err error) *badRequest {
 	switch {
 	case errors.Is(err, spangate.ErrUnknownName) && errors.As(err, &unknown):
 		bad.body.Code, bad.body.Field, bad.body.Valid = wire.CodeUnknownName, specField, unknown.Valid
-		bad.body.Unknown = convert(unknown.Unknown, func(u spangate.UnknownName) wire.UnknownName { return wire.UnknownName(u) })
+		listed := unknown.Unknown[:min(len(unknown.Unknown), maxUnknown)]
+		bad.body.Unknown = convert(listed, func(u spangate.UnknownName) wire.UnknownName { return wire.UnknownName(u) })
 	case errors.Is(err, spangate.ErrSpecTooLong), errors.Is(err, ErrSpec), errors.Is(err, ErrNoEffect):
 		bad.body.Field = specField
 	case errors.Is(err, ErrTTL):

@@ -480,6 +480,14 @@ func TestOtherMethodsAreRefusedWithAllow(t *testing.T) {
 	}
 }
 
+func TestAnswerListsAHundredUnknownNames(t *testing.T) {
+	e := newEndpoint(t, newFixture(t), anyone())
+	got := e.form("PUT", "/", "spec="+strings.Repeat("x,", 101)).refused(400, wire.CodeUnknownName)
+	require.Len(t, got.Unknown, 100)
+	require.Equal(t, 198, got.Unknown[99].Offset)
+	require.Contains(t, got.Message, "and 93 more")
+}
+
 func TestETagIsTheGeneration(t *testing.T) {
 	f := newFixture(t)
 	e := newEndpoint(t, f, anyone())

@@ -75,10 +75,12 @@ func (g *generation) Check(text string) error {
 		return nil
 	}
 	refused := &spangate.ParseError{Spec: strings.Clone(text), Valid: v.allNames(), Err: spangate.ErrUnknownName}
-	for _, e := range unknown {
-		refused.Unknown = append(refused.Unknown, spangate.UnknownName{
-			Name: strings.Clone(e.Name), Offset: e.Offset, Suggestion: spec.Nearest(e.Name, refused.Valid),
-		})
+	for i, e := range unknown {
+		u := spangate.UnknownName{Name: strings.Clone(e.Name), Offset: e.Offset}
+		if i < spec.MaxSuggested {
+			u.Suggestion = spec.Nearest(e.Name, refused.Valid)
+		}
+		refused.Unknown = append(refused.Unknown, u)
 	}
 	return refused
 }

@@ -191,6 +191,22 @@ func TestCheckReportsOffsetAndSuggestion(t *testing.T) {
 	require.NoError(t, s.Check(strings.Repeat(",", spangate.MaxSpecLen)))
 }
 
+func TestFirstSixtyFourUnknownNamesHaveASuggestion(t *testing.T) {
+	r := registry.New()
+	gym().add(t, r)
+	text := strings.Repeat("rollouts,", 70)
+	_, parseErr := spangate.Parse(text)
+	for _, err := range []error{r.State().Check(text), parseErr} {
+		var refused *spangate.ParseError
+		require.ErrorAs(t, err, &refused)
+		require.Len(t, refused.Unknown, 70)
+		for i, u := range refused.Unknown {
+			require.Equal(t, i < 64, u.Suggestion == "rollout", i)
+			require.Equal(t, 9*i, u.Offset)
+		}
+	}
+}
+
 func TestMembersAreTheNamespacesWithCatalogAndGate(t *testing.T) {
 	r := registry.New()
 	lib := gym().add(t, r)

@@ -249,7 +249,7 @@ type Error struct {
 	// Offset is where in the body JSON breaks off, in bytes; it is meaningful with
 	// [CodeMalformed] alone.
 	Offset int `json:"offset,omitempty"`
-	// Unknown has the names in Field that are not registered, with [CodeUnknownName].
+	// Unknown has the first 100 names in Field that are not registered, with [CodeUnknownName].
 	Unknown []UnknownName `json:"unknown,omitempty"`
 	// Valid has the names that are registered, presets first, with [CodeUnknownName].
 	Valid []string `json:"valid,omitempty"`
@@ -265,7 +265,8 @@ type UnknownName struct {
 	Name string `json:"name"`
 	// Offset is where it begins in the spec, in bytes of UTF-8.
 	Offset int `json:"offset"`
-	// Suggestion is the nearest name that is registered, or empty if none is close.
+	// Suggestion is the nearest name that is registered, or empty if none is close. Only the
+	// first 64 unknown names have one.
 	Suggestion string `json:"suggestion"`
 }
 

@@ -2,6 +2,10 @@
 
 package spec
 
+// MaxSuggested is how many of the unknown names of a spec get a suggestion, since to look for one
+// takes time in proportion to the candidates.
+const MaxSuggested = 64
+
 // maxEdits is how many edits apart a name and its suggestion may be.
 const maxEdits = 3
 
