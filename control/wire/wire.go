@@ -24,6 +24,10 @@
 // query is not read: a field in it is refused too. Any change may carry If-Match, and is refused
 // with 412 unless the state still is of that generation. Every refusal is an [Error].
 //
+// The change log has the name that the authoriser gives, else the who or owner in the body, else the
+// address of the client. PATCH and DELETE take no name, so theirs is that address unless the
+// authoriser gives names, as control.BearerTokens does.
+//
 // # A State that is sent back
 //
 // PUT of a State as GET gave it restores its baseline. It is a whole State if it has the field
@@ -44,7 +48,8 @@ type Baseline struct {
 	// AllowPending keeps names that are not registered until they are. Without it a request
 	// with such a name is refused.
 	AllowPending bool `json:"allow_pending"`
-	// Who asked. In a request, a name that the authoriser gives replaces it.
+	// Who asked. In a request, a name that the authoriser gives replaces it; without either it
+	// is the address of the client.
 	Who string `json:"who"`
 	// Why it was asked for, in a line of text.
 	Why string `json:"why"`
