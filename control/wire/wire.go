@@ -35,7 +35,8 @@
 // of the spec that is not registered any more is kept as pending, whatever allow_pending says,
 // if the State lists it among its groups, its presets or its pending names. So the baseline can
 // be restored whatever has been unregistered since. The lists of a State do not count towards
-// the 64 KiB; with them a State may have 32 MiB.
+// the 64 KiB; with them a State may have 32 MiB. A longer one, of thousands of leases, is refused
+// with 413: send only the fields of its [Baseline], with allow_pending.
 package wire
 
 import "time"
