@@ -57,6 +57,7 @@ func (p *program) command(cmd *cobra.Command, candidates func(*cobra.Command) []
 // offline makes cmd a command on a catalog.
 func (p *program) offline(cmd *cobra.Command, run func(*spangate.Catalog, string) (answer, error)) *cobra.Command {
 	catalog := spangate.Gym
+	cmd.Long = cmp.Or(cmd.Long, cmd.Short+".") + "\n\n" + vocabularies
 	cmd.Flags().Func("catalog", "vocabulary, `gym|lens`: gym is NeMo Gym's, lens is nemo-lens's (default gym)", func(name string) error {
 		var known bool
 		if catalog, known = map[string]*spangate.Catalog{"gym": spangate.Gym, "lens": spangate.Lens}[strings.ToLower(name)]; !known {

@@ -137,7 +137,7 @@ func (p *program) report(err error, text string) (exit int) {
 }
 
 // drawUnknown shows a spec with carets under its unknown names, and what to do about them. A
-// process, unlike a catalog, may keep a name until it is registered.
+// process, unlike a catalog, may keep a name until it is registered, and has groups of its own.
 func drawUnknown(s *screen, names []wire.UnknownName, text string, byProcess bool) {
 	const margin = 8 // columns that a note may take
 	line, under := carets(text, names[:min(len(names), maxListed)], cmp.Or(s.width, 100)-margin)
@@ -147,7 +147,11 @@ func drawUnknown(s *screen, names []wire.UnknownName, text string, byProcess boo
 		}
 		s.printf("\n  %s\n  %s\n", line, red.Render(under))
 	}
-	s.fields("try", corrected(text, names), "or", onlyIf(byProcess, "--allow-pending, if its library is yet to register"))
+	or := "spangate get --url URL, which shows the groups of a running process"
+	if byProcess {
+		or = "--allow-pending, if its library is yet to register"
+	}
+	s.fields("try", corrected(text, names), "or", or)
 }
 
 // carets returns a spec fit for a terminal, and a line with carets right under the names, also

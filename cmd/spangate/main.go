@@ -5,7 +5,9 @@
 //	spangate explain default,sandbox
 //	spangate lease all --for 5m --url http://localhost:8080/spans/
 //
-// The process mounts the endpoint of package control. To install the command:
+// The process mounts the endpoint of package control. Without a process the command knows two
+// vocabularies, NeMo Gym's and nemo-lens's; spangate get shows the groups of a process. To install
+// the command:
 //
 //	go install github.com/spangate/spangate/cmd/spangate@latest
 //
@@ -56,11 +58,17 @@ type program struct {
 	started  bool // the command line is good
 }
 
+// vocabularies is the help that says which names are known without a process.
+const vocabularies = `Explain, groups and presets know the vocabularies of NeMo Gym and nemo-lens alone. The groups
+of a running process, those of its libraries too, are what spangate get --url URL shows.`
+
 const about = `Spangate explains specs of span groups, and changes what is on in a running process.
 
 A spec selects groups by name: default,sandbox,-verify is the groups of the preset default
 and the group sandbox, without the group verify. Order and case don't matter. A spec that
 begins with '-' goes behind --, or is written with that entry last.
+
+` + vocabularies + `
 
 A running process is found by --url or SPANGATE_URL: where it has mounted the endpoint of
 package control, as in http://localhost:8080/spans/. If it wants a bearer token, that is
