@@ -33,7 +33,7 @@ func (p *program) show(a answer) {
 	switch {
 	case a.draw == nil:
 	case p.asJSON:
-		p.out.json(a.value, "  ")
+		p.stdout.json(a.value, "  ")
 	default:
 		a.draw()
 	}
@@ -153,9 +153,9 @@ func reasonFlags(cmd *cobra.Command, why *string, allowPending *bool) {
 	cmd.Flags().BoolVar(allowPending, "allow-pending", false, "keep names that are not registered until they are")
 }
 
-// checkText returns an error if one of the texts, each behind its name, is not UTF-8, which JSON
+// checkUTF8 returns an error if one of the texts, each behind its name, is not UTF-8, which JSON
 // is: the process would get another text.
-func checkText(namesAndTexts ...string) error {
+func checkUTF8(namesAndTexts ...string) error {
 	for pair := range slices.Chunk(namesAndTexts, 2) {
 		if !utf8.ValidString(pair[1]) {
 			return usagef("%s %s is not UTF-8", pair[0], short(pair[1]))

@@ -120,18 +120,18 @@ func message(err error) string {
 func (p *program) report(err error, text string) (exit int) {
 	exit, e := outcome(err)
 	if p.asJSON {
-		p.err.json(e, "  ")
+		p.stderr.json(e, "  ")
 		return exit
 	}
-	p.err.printf("%s %s\n", red.Render("spangate:"), message(err))
+	p.stderr.printf("%s %s\n", red.Render("spangate:"), message(err))
 	switch {
 	case len(e.Unknown) > 0:
 		var online *client.Error
-		drawUnknown(p.err, e.Unknown, text, errors.As(err, &online))
+		drawUnknown(p.stderr, e.Unknown, text, errors.As(err, &online))
 	case exit == exitRefused:
-		p.err.printf("If it wants a token, give one that permits this by %s or --token-file.\n", envToken)
+		p.stderr.printf("If it wants a token, give one that permits this by %s or --token-file.\n", envToken)
 	case e.Code == wire.CodeStale && e.Generation != "":
-		p.err.printf("The generation is %s now; spangate get shows what has changed.\n", short(e.Generation))
+		p.stderr.printf("The generation is %s now; spangate get shows what has changed.\n", short(e.Generation))
 	}
 	return exit
 }

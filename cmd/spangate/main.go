@@ -53,9 +53,9 @@ func main() {
 
 // program is what the commands have in common.
 type program struct {
-	out, err *screen
-	asJSON   bool // the flag --json
-	started  bool // the command line is good
+	stdout, stderr *screen
+	asJSON         bool // the flag --json
+	started        bool // the command line is good
 }
 
 // vocabularies is the help that says which names are known without a process.
@@ -92,8 +92,8 @@ func newRoot(p *program) *cobra.Command {
 		root.Version = cmp.Or(info.Main.Version, root.Version)
 	}
 	root.PersistentFlags().BoolVar(&p.asJSON, "json", false, "print the answer as JSON, and an error too")
-	root.SetOut(p.out)
-	root.SetErr(p.err)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(badFlag)
 	cobra.EnableCommandSorting = false // the help has them in the order of a first use
 	add := func(title string, commands ...*cobra.Command) {
@@ -109,17 +109,17 @@ func newRoot(p *program) *cobra.Command {
 }
 
 // run runs a command line and returns the exit code.
-func run(ctx context.Context, args []string, out, errs *screen) int {
-	out.ctx, errs.ctx = ctx, ctx
-	p := &program{out: out, err: errs}
+func run(ctx context.Context, args []string, stdout, stderr *screen) int {
+	stdout.ctx, stderr.ctx = ctx, ctx
+	p := &program{stdout: stdout, stderr: stderr}
 	root := newRoot(p)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	err = cmp.Or(err, out.err)
+	err = cmp.Or(err, stdout.err)
 	switch {
-	case err == nil, err == out.err && errors.Is(err, syscall.EPIPE): // as of head, which has read enough
+	case err == nil, err == stdout.err && errors.Is(err, syscall.EPIPE): // as of head, which has read enough
 		return exitOK
-	case err != out.err && !p.started: // cobra's own errors have no type
+	case err != stdout.err && !p.started: // cobra's own errors have no type
 		err = usagef("%w", err)
 	}
 	return p.report(err, cmd.Flags().Arg(0))
