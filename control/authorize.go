@@ -23,10 +23,10 @@ import (
 // the handler got it. It may be called by any number of goroutines at once.
 //
 // who names the caller for the change log, and replaces the name that the request gives itself.
-// If it is empty, the request's own name counts. It must be a line of text of at most
-// [MaxOwnerLen] bytes with a visible character, or the request is refused. An error refuses the
-// request, with 401 if it is an [*Unauthorized] and with 403 otherwise; its text is part of the
-// answer.
+// If it is empty, the request's own name counts, and without one the address of the client: to
+// have names, use [BearerTokens]. It must be a line of text of at most [MaxOwnerLen] bytes with a
+// visible character, or the request is refused. An error refuses the request, with 401 if it is an
+// [*Unauthorized] and with 403 otherwise; its text is part of the answer.
 type Authorizer func(r *http.Request) (who string, err error)
 
 // Unauthorized is the error of an [Authorizer] for credentials that are missing or wrong: the

@@ -30,7 +30,7 @@
 // Configuration is lenient: it is often shared by processes that know other names, so a name
 // that is not registered is pending: it is kept until it is registered. A request at run time is
 // strict: such a name is an error with its position and a suggestion, unless the request allows
-// pending names. Text that can't be a name is an error of both: of configuration, [ErrSpec].
+// pending names. Text that can't be a name is an error in both; in configuration it is [ErrSpec].
 //
 // # The endpoint
 //

@@ -47,10 +47,11 @@ const maxPrefixLen = 128
 // as unset. The first that is not blank wins, whether or not the names in it are registered. To
 // have nothing on although spans are enabled, write -all.
 //
-// The baseline's Who is "environment", and its Why names the variable that decided. A Python
-// process whose spec has an exclusion (-sandbox) emits nothing, since nemo-lens refuses it. So if
-// a variable that Python reads too has one, Why and a record of level WARN to [slog.Default] say
-// what to write there instead.
+// The baseline's Who is "environment", and its Why names the variable that decided. A spec is
+// ignored while no …_ENABLED is set: everything is off, and Why says what to set. A Python process
+// whose spec has an exclusion (-sandbox) emits nothing, since nemo-lens refuses it. So if a
+// variable that Python reads too has one, Why and a record of level WARN to [slog.Default] say what
+// to write there instead.
 //
 // The error is an [*Error] with the variable as its Input; it unwraps to [ErrSpec] if the spec
 // has text that can't be a name. The baseline then has everything off. The environment is read
@@ -94,7 +95,7 @@ func (e environment) baseline() (Baseline, error) {
 	case strings.EqualFold(spec.Trim(e.get(EnvSDKDisabled)), "true"):
 		return Baseline{Why: EnvSDKDisabled + " is true"}, nil
 	case enabled.name == "":
-		return Baseline{Why: e.unset("_ENABLED")}, nil
+		return Baseline{Why: e.unset("_ENABLED") + spans.ignored()}, nil
 	case enabled.isFalse():
 		return Baseline{Why: enabled.name + " is false"}, nil
 	case traces.isFalse():
@@ -131,6 +132,15 @@ func (e environment) first(suffix string) variable {
 func (e environment) unset(suffix string) string {
 	last := len(e.prefixes) - 1
 	return spec.Head("neither " + strings.Join(e.prefixes[:last], suffix+", ") + suffix + " nor " + e.prefixes[last] + suffix + " is set")
+}
+
+// ignored returns what to set for v, a spec, to count, as text to add to a reason, or "" if there
+// is no v.
+func (v variable) ignored() string {
+	if v.name == "" {
+		return ""
+	}
+	return ", so " + v.name + " is ignored; set " + strings.TrimSuffix(v.name, "_SPAN_GROUPS") + "_ENABLED=1"
 }
 
 // refuse returns an error for v, and a baseline with everything off that says why.

@@ -28,7 +28,8 @@ func TestEnvironmentPrecedence(t *testing.T) {
 		why  string // what decided
 	}{
 		{nil, "", "neither " + gymOn + " nor " + lensOn + " is set"},
-		{map[string]string{gym: "all"}, "", "neither " + gymOn},
+		{map[string]string{gym: "all"}, "", "neither " + gymOn + " nor " + lensOn + " is set, so " + gym + " is ignored; set " + gymOn + "=1"},
+		{map[string]string{gym: " ", lens: "job", gymOn: " "}, "", " is set, so " + lens + " is ignored; set " + lensOn + "=1"},
 		{map[string]string{gymOn: "1"}, "default", "neither " + gym},
 		{map[string]string{lensOn: "on"}, "default", "neither " + gym},
 		{map[string]string{gymOn: "true", gym: "sandbox", lens: "job"}, "sandbox", gym},
@@ -179,8 +180,9 @@ func TestPrefixesOfTheProgramWinInTheEnvironment(t *testing.T) {
 	for i := range many {
 		many[i] = strings.Repeat("X", 128)
 	}
-	b, err = control.FromLookup(lookup(nil), many...)
+	b, err = control.FromLookup(lookup(map[string]string{many[0] + "_SPAN_GROUPS": "all"}), many...)
 	require.NoError(t, err)
+	require.Contains(t, b.Why, "set "+many[0]+"_ENABLED=1")
 	newFixture(t, control.StartupBaseline(b)) // its Why is not too long
 
 	t.Setenv("MYAPP_OTEL_ENABLED", "yes")

@@ -179,8 +179,16 @@ func TestLeasesThatEndTogetherAreOneChange(t *testing.T) {
 		sleep(time.Minute)
 		change := f.changes.one(t)
 		require.Equal(t, "100 leases ended", change.Why)
-		require.Contains(t, change.Who, ", others")
-		require.Less(t, len(change.Who), 100)
+		who := strings.Split(change.Who, ", ")
+		require.Len(t, who, 5)
+		require.Equal(t, "others", who[4])
+
+		for i := range 8 {
+			f.lease(t, fmt.Sprint("owner", i%4), "sandbox", time.Minute)
+		}
+		f.changes.take()
+		sleep(time.Minute)
+		require.ElementsMatch(t, []string{"owner0", "owner1", "owner2", "owner3"}, strings.Split(f.changes.one(t).Who, ", "))
 	})
 }
 

@@ -94,8 +94,11 @@ func Logger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 // OnChange calls fn after every change, in the order of the changes and one call at a time,
 // from the goroutine of the change log: fn may call the controller. A nil fn has no effect.
 //
-// The first call comes after [New] has returned: at the first change that is made with the
-// controller, or a tenth of a second after New. A change whose record is dropped makes no call.
+// The first call is for the start-up baseline, and comes after [New] has returned: at the first
+// change that is made with the controller, or a tenth of a second after New. Old and New are equal
+// for a change that turns nothing on or off, such as a renewal, the closing, or another spec that
+// selects the same groups: a callback that wants only the others compares the two. A change whose
+// record is dropped makes no call.
 func OnChange(fn func(Change)) Option {
 	return func(o *options) {
 		if fn != nil {

@@ -32,13 +32,14 @@ func within(t testing.TB, what string, fn func()) {
 	receive(t, what, done)
 }
 
-func receive(t testing.TB, what string, c <-chan struct{}) {
+func receive[T any](t testing.TB, what string, c <-chan T) (v T) {
 	t.Helper()
 	select {
-	case <-c:
+	case v = <-c:
 	case <-time.After(10 * time.Second):
 		require.FailNow(t, "timed out", what)
 	}
+	return v
 }
 
 // list keeps what callbacks add to it.
@@ -322,6 +323,17 @@ func TestCloseWaitsForTheQueueAtMostATenthOfASecond(t *testing.T) {
 		require.Equal(t, 80*time.Millisecond, time.Since(begun), "no longer than it takes")
 		require.Equal(t, []string{"baseline", "close"}, calls.get())
 	})
+}
+
+func TestChangeOfTheRegistryIsReportedWithoutOneOfTheController(t *testing.T) {
+	r, kinds := registry.New(), make(chan control.ChangeKind, 2)
+	c, err := control.New(r, control.OnChange(func(change control.Change) { kinds <- change.Kind }))
+	require.NoError(t, err)
+	defer c.Close()
+	require.Equal(t, control.KindBaseline, receive(t, "the first change", kinds))
+	require.True(t, control.Drain(c, 10*time.Second))
+	r.SetSpec("job")
+	require.Equal(t, control.KindRegistry, receive(t, "the change of the registry", kinds))
 }
 
 func TestNoGoroutineOutlivesTheLastRecord(t *testing.T) {

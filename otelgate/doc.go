@@ -10,7 +10,7 @@
 //	sdk := sdktrace.NewTracerProvider(…)
 //	provider, err := otelgate.NewTracerProvider(sdk, &gate,
 //		otelgate.HTTPRules(bitServer, bitClient),
-//		otelgate.Rule{Scope: "github.com/XSAM/otelsql*", Group: bitSQL})
+//		otelgate.Rule{Scope: "github.com/XSAM/otelsql", Group: bitSQL})
 //	…
 //	otel.SetTracerProvider(provider)
 //	defer provider.Shutdown(ctx)

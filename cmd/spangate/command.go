@@ -33,7 +33,7 @@ func (p *program) show(a answer) {
 	switch {
 	case a.draw == nil:
 	case p.asJSON:
-		p.out.json(a.value, "  ")
+		p.stdout.json(a.value, "  ")
 	default:
 		a.draw()
 	}
@@ -57,6 +57,7 @@ func (p *program) command(cmd *cobra.Command, candidates func(*cobra.Command) []
 // offline makes cmd a command on a catalog.
 func (p *program) offline(cmd *cobra.Command, run func(*spangate.Catalog, string) (answer, error)) *cobra.Command {
 	catalog := spangate.Gym
+	cmd.Long = cmp.Or(cmd.Long, cmd.Short+".") + "\n\n" + vocabularies
 	cmd.Flags().Func("catalog", "vocabulary, `gym|lens`: gym is NeMo Gym's, lens is nemo-lens's (default gym)", func(name string) error {
 		var known bool
 		if catalog, known = map[string]*spangate.Catalog{"gym": spangate.Gym, "lens": spangate.Lens}[strings.ToLower(name)]; !known {
@@ -152,9 +153,9 @@ func reasonFlags(cmd *cobra.Command, why *string, allowPending *bool) {
 	cmd.Flags().BoolVar(allowPending, "allow-pending", false, "keep names that are not registered until they are")
 }
 
-// checkText returns an error if one of the texts, each behind its name, is not UTF-8, which JSON
+// checkUTF8 returns an error if one of the texts, each behind its name, is not UTF-8, which JSON
 // is: the process would get another text.
-func checkText(namesAndTexts ...string) error {
+func checkUTF8(namesAndTexts ...string) error {
 	for pair := range slices.Chunk(namesAndTexts, 2) {
 		if !utf8.ValidString(pair[1]) {
 			return usagef("%s %s is not UTF-8", pair[0], short(pair[1]))

@@ -120,24 +120,24 @@ func message(err error) string {
 func (p *program) report(err error, text string) (exit int) {
 	exit, e := outcome(err)
 	if p.asJSON {
-		p.err.json(e, "  ")
+		p.stderr.json(e, "  ")
 		return exit
 	}
-	p.err.printf("%s %s\n", red.Render("spangate:"), message(err))
+	p.stderr.printf("%s %s\n", red.Render("spangate:"), message(err))
 	switch {
 	case len(e.Unknown) > 0:
 		var online *client.Error
-		drawUnknown(p.err, e.Unknown, text, errors.As(err, &online))
+		drawUnknown(p.stderr, e.Unknown, text, errors.As(err, &online))
 	case exit == exitRefused:
-		p.err.printf("If it wants a token, give one that permits this by %s or --token-file.\n", envToken)
+		p.stderr.printf("If it wants a token, give one that permits this by %s or --token-file.\n", envToken)
 	case e.Code == wire.CodeStale && e.Generation != "":
-		p.err.printf("The generation is %s now; spangate get shows what has changed.\n", short(e.Generation))
+		p.stderr.printf("The generation is %s now; spangate get shows what has changed.\n", short(e.Generation))
 	}
 	return exit
 }
 
 // drawUnknown shows a spec with carets under its unknown names, and what to do about them. A
-// process, unlike a catalog, may keep a name until it is registered.
+// process, unlike a catalog, may keep a name until it is registered, and has groups of its own.
 func drawUnknown(s *screen, names []wire.UnknownName, text string, byProcess bool) {
 	const margin = 8 // columns that a note may take
 	line, under := carets(text, names[:min(len(names), maxListed)], cmp.Or(s.width, 100)-margin)
@@ -147,7 +147,11 @@ func drawUnknown(s *screen, names []wire.UnknownName, text string, byProcess boo
 		}
 		s.printf("\n  %s\n  %s\n", line, red.Render(under))
 	}
-	s.fields("try", corrected(text, names), "or", onlyIf(byProcess, "--allow-pending, if its library is yet to register"))
+	or := "spangate get --url URL, which shows the groups of a running process"
+	if byProcess {
+		or = "--allow-pending, if its library is yet to register"
+	}
+	s.fields("try", corrected(text, names), "or", or)
 }
 
 // carets returns a spec fit for a terminal, and a line with carets right under the names, also

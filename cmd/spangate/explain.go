@@ -51,7 +51,7 @@ func (p *program) groups() *cobra.Command {
 	cmd := &cobra.Command{Use: "groups", Short: "Show the groups of a vocabulary, with their bits"}
 	return p.offline(cmd, func(c *spangate.Catalog, _ string) (answer, error) {
 		groups := groupsOf(c, c.All())
-		return answer{groups, func() { drawGroups(p.out, "GROUP", groups) }}, nil
+		return answer{groups, func() { drawGroups(p.stdout, "GROUP", groups) }}, nil
 	})
 }
 
@@ -71,7 +71,7 @@ func (p *program) presets() *cobra.Command {
 			row := preset{p.Name, p.Mask.String(), c.Names(p.Mask), p.Doc}
 			presets, rows = append(presets, row), append(rows, []string{row.Name, row.Mask, row.Doc, list(row.Groups, "nothing")})
 		}
-		return answer{presets, func() { p.out.table([]string{"PRESET", "MASK", "CHOOSE IT FOR", "GROUPS"}, rows) }}, nil
+		return answer{presets, func() { p.stdout.table([]string{"PRESET", "MASK", "CHOOSE IT FOR", "GROUPS"}, rows) }}, nil
 	})
 }
 
@@ -91,7 +91,7 @@ exclusion, explain shows a list of the same groups to give Python instead.`,
   spangate explain --catalog lens per_step --json`,
 	}, func(c *spangate.Catalog, text string) (answer, error) {
 		e, err := explain(c, text)
-		return answer{e, func() { e.draw(p.out, c) }}, err
+		return answer{e, func() { e.draw(p.stdout, c) }}, err
 	})
 }
 

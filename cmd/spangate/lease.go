@@ -60,14 +60,14 @@ func (p *program) leasing(req *wire.LeaseRequest, spec *string, cmd *cobra.Comma
 	wait := cmd.Flags().Bool("wait", false, "stay until the lease ends, and end it on Ctrl-C")
 	return p.remote(cmd, true, func(r *remote, arg string) (none answer, _ error) {
 		*spec, req.Owner, req.TTL = arg, orUser(req.Owner), ttl.String()
-		if err := checkText("the spec", arg, "--owner", req.Owner, "--why", req.Why); err != nil {
+		if err := checkUTF8("the spec", arg, "--owner", req.Owner, "--why", req.Why); err != nil {
 			return none, err
 		}
 		// Not in the context that a signal ends: a lease that is granted meanwhile must not be
 		// left behind.
 		l, err := r.Lease(context.WithoutCancel(r.ctx), *req, r.when)
-		if r.out.closed {
-			r.out = r.err
+		if r.stdout.closed {
+			r.stdout = r.stderr
 		}
 		shown, err := r.granted(l, err)
 		if err != nil {
@@ -75,7 +75,7 @@ func (p *program) leasing(req *wire.LeaseRequest, spec *string, cmd *cobra.Comma
 		}
 		r.show(shown)
 		h := &holder{remote: r, id: l.ID, deadline: time.Now().Add(left(&l.Lease))}
-		switch failed := cmp.Or(r.out.err, r.ctx.Err()); {
+		switch failed := cmp.Or(r.stdout.err, r.ctx.Err()); {
 		case *wait:
 			if err := h.hold(); err != nil || r.asJSON {
 				return none, err
@@ -114,10 +114,10 @@ func (p *program) leases() *cobra.Command {
 		}
 		return answer{append([]wire.Lease{}, state.Leases...), func() {
 			if len(state.Leases) == 0 {
-				r.out.printf("There is no lease.\n")
+				r.stdout.printf("There is no lease.\n")
 				return
 			}
-			r.out.table(leaseHeaders, leaseRows(state.Leases))
+			r.stdout.table(leaseHeaders, leaseRows(state.Leases))
 		}}, nil
 	})
 }
@@ -136,7 +136,7 @@ func (r *remote) granted(l *client.Lease, err error) (answer, error) {
 		return answer{}, err
 	}
 	return answer{l.JSON, func() {
-		r.out.fields("lease", short(l.ID), "owner", short(l.Owner), "spec", short(l.Spec), "groups", onlyIf(l.Spec != "", list(l.Groups, "none")),
+		r.stdout.fields("lease", short(l.ID), "owner", short(l.Owner), "spec", short(l.Spec), "groups", onlyIf(l.Spec != "", list(l.Groups, "none")),
 			"withheld", warning(l.Withheld, ", which the process keeps off"),
 			"quiets", short(l.Quiet), "quieted", onlyIf(l.Quiet != "", list(l.Quieted, "none")),
 			"still on", warning(l.StillOn, ", because a lease adds them"), "pending", list(l.Pending, ""), "ends", "in "+inSeconds(left(&l.Lease)))
@@ -149,7 +149,7 @@ func (r *remote) ended(l *client.Lease, err error) (answer, error) {
 		return answer{}, err
 	}
 	return answer{l.JSON, func() {
-		r.out.printf("lease %s of %s on %s has ended\n", short(l.ID), short(l.Owner), subject(&l.Lease))
+		r.stdout.printf("lease %s of %s on %s has ended\n", short(l.ID), short(l.Owner), subject(&l.Lease))
 	}}, nil
 }
 
@@ -188,12 +188,12 @@ type holder struct {
 func (h *holder) hold() error {
 	const latency = time.Second // how much later than the process's own the deadline here may be
 	countdown := func(text string) {
-		if h.err.live {
-			h.err.printf("%s%s", clearLine, text)
+		if h.stderr.live {
+			h.stderr.printf("%s%s", clearLine, text)
 		}
 	}
 	defer countdown("")
-	for h.out.err == nil {
+	for h.stdout.err == nil {
 		rest := time.Until(h.deadline)
 		if rest <= 0 {
 			return nil
@@ -216,7 +216,7 @@ func (h *holder) hold() error {
 			return &commandError{fmt.Errorf("lease %s is gone before its time: it has been released elsewhere, or the process is another one now", short(h.id)), exitStale, "gone"}
 		}
 	}
-	return h.release(h.out.err)
+	return h.release(h.stdout.err)
 }
 
 // release ends the lease because of cause, which may be nil, and returns cause with what became

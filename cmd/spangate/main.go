@@ -5,7 +5,9 @@
 //	spangate explain default,sandbox
 //	spangate lease all --for 5m --url http://localhost:8080/spans/
 //
-// The process mounts the endpoint of package control. To install the command:
+// The process mounts the endpoint of package control. Without a process the command knows two
+// vocabularies, NeMo Gym's and nemo-lens's; spangate get shows the groups of a process. To install
+// the command:
 //
 //	go install github.com/spangate/spangate/cmd/spangate@latest
 //
@@ -51,16 +53,22 @@ func main() {
 
 // program is what the commands have in common.
 type program struct {
-	out, err *screen
-	asJSON   bool // the flag --json
-	started  bool // the command line is good
+	stdout, stderr *screen
+	asJSON         bool // the flag --json
+	started        bool // the command line is good
 }
+
+// vocabularies is the help that says which names are known without a process.
+const vocabularies = `Explain, groups and presets know the vocabularies of NeMo Gym and nemo-lens alone. The groups
+of a running process, those of its libraries too, are what spangate get --url URL shows.`
 
 const about = `Spangate explains specs of span groups, and changes what is on in a running process.
 
 A spec selects groups by name: default,sandbox,-verify is the groups of the preset default
 and the group sandbox, without the group verify. Order and case don't matter. A spec that
 begins with '-' goes behind --, or is written with that entry last.
+
+` + vocabularies + `
 
 A running process is found by --url or SPANGATE_URL: where it has mounted the endpoint of
 package control, as in http://localhost:8080/spans/. If it wants a bearer token, that is
@@ -84,8 +92,8 @@ func newRoot(p *program) *cobra.Command {
 		root.Version = cmp.Or(info.Main.Version, root.Version)
 	}
 	root.PersistentFlags().BoolVar(&p.asJSON, "json", false, "print the answer as JSON, and an error too")
-	root.SetOut(p.out)
-	root.SetErr(p.err)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
 	root.SetFlagErrorFunc(badFlag)
 	cobra.EnableCommandSorting = false // the help has them in the order of a first use
 	add := func(title string, commands ...*cobra.Command) {
@@ -101,17 +109,17 @@ func newRoot(p *program) *cobra.Command {
 }
 
 // run runs a command line and returns the exit code.
-func run(ctx context.Context, args []string, out, errs *screen) int {
-	out.ctx, errs.ctx = ctx, ctx
-	p := &program{out: out, err: errs}
+func run(ctx context.Context, args []string, stdout, stderr *screen) int {
+	stdout.ctx, stderr.ctx = ctx, ctx
+	p := &program{stdout: stdout, stderr: stderr}
 	root := newRoot(p)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	err = cmp.Or(err, out.err)
+	err = cmp.Or(err, stdout.err)
 	switch {
-	case err == nil, err == out.err && errors.Is(err, syscall.EPIPE): // as of head, which has read enough
+	case err == nil, err == stdout.err && errors.Is(err, syscall.EPIPE): // as of head, which has read enough
 		return exitOK
-	case err != out.err && !p.started: // cobra's own errors have no type
+	case err != stdout.err && !p.started: // cobra's own errors have no type
 		err = usagef("%w", err)
 	}
 	return p.report(err, cmd.Flags().Arg(0))

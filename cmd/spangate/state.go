@@ -24,7 +24,7 @@ func (p *program) get() *cobra.Command {
 		}
 		return answer{state.JSON, func() {
 			r.drawSummary(state)
-			drawLists(r.out, state)
+			drawLists(r.stdout, state)
 		}}, nil
 	})
 }
@@ -46,7 +46,7 @@ A name that is not registered in the process is an error and changes nothing, un
 	reasonFlags(cmd, &b.Why, &b.AllowPending)
 	return p.remote(cmd, true, func(r *remote, arg string) (answer, error) {
 		b.Spec, b.Who = arg, orUser(b.Who)
-		if err := checkText("the spec", b.Spec, "--who", b.Who, "--why", b.Why); err != nil {
+		if err := checkUTF8("the spec", b.Spec, "--who", b.Who, "--why", b.Why); err != nil {
 			return answer{}, err
 		}
 		return r.changed(r.SetBaseline(r.ctx, b, r.when))
@@ -78,7 +78,7 @@ func (r *remote) drawSummary(state *client.State) {
 			withheld = append(withheld, g.Name)
 		}
 	}
-	r.out.fields("process", r.URL(), "generation", short(state.Generation), "baseline", baseline(state.Baseline), "changed", changed,
+	r.stdout.fields("process", r.URL(), "generation", short(state.Generation), "baseline", baseline(state.Baseline), "changed", changed,
 		"start-up", onlyIf(state.Startup.Spec != state.Spec, baseline(state.Startup)),
 		"pinned", onlyIf(state.Pinned, amber.Render("the program has pinned what is on; baseline, leases and limits have no effect")),
 		"on", list(state.Enabled, "nothing"),

@@ -60,12 +60,12 @@ func (w *watcher) run(every time.Duration) error {
 	if err != nil {
 		return err
 	}
-	w.changes(state) // which led to what is on now
+	w.remember(state) // which led to what is on now
 	if !w.asJSON {
-		w.out.printf("%s\n", faint.Render("on: "+list(state.Enabled, "nothing")))
+		w.stdout.printf("%s\n", faint.Render("on: "+list(state.Enabled, "nothing")))
 	}
 	w.showQuieted(state)
-	for w.out.err == nil { // the screen keeps its error
+	for w.stdout.err == nil { // the screen keeps its error
 		select {
 		case <-w.ctx.Done():
 			return nil
@@ -95,27 +95,27 @@ func (w *watcher) run(every time.Duration) error {
 
 // show shows the changes that are new, the oldest first.
 func (w *watcher) show(state *client.State) {
-	fresh, all := w.changes(state)
+	fresh, all := w.remember(state)
 	if all {
 		w.note("gap", "the process has begun anew, or more has changed than it remembers; what it remembers:")
 	}
 	for _, c := range slices.Backward(fresh) {
 		if w.asJSON {
-			w.out.json(c, "")
+			w.stdout.json(c, "")
 			continue
 		}
 		fields := []string{c.Time.Local().Format(time.TimeOnly), short(c.Kind), short(c.Who), cmp.Or(difference(c), faint.Render("nothing went on or off"))}
 		if c.Why != "" {
 			fields = append(fields, faint.Render("("+short(c.Why)+")"))
 		}
-		w.out.printf("%s\n", strings.Join(fields, "  "))
+		w.stdout.printf("%s\n", strings.Join(fields, "  "))
 	}
 	w.showQuieted(state)
 }
 
-// changes returns the changes that are new, the newest first, and whether all are. It remembers
-// them.
-func (w *watcher) changes(state *client.State) (fresh []wire.Change, all bool) {
+// remember remembers the changes of state, and returns those that are new, the newest first, and
+// whether all are.
+func (w *watcher) remember(state *client.State) (fresh []wire.Change, all bool) {
 	w.generation = state.Generation
 	latest := state.Changes[:min(len(state.Changes), maxChanges)]
 	for _, c := range latest {
@@ -141,15 +141,15 @@ func (w *watcher) showQuieted(state *client.State) {
 	}
 	if quieted := list(groups, ""); quieted != w.quieted && !w.asJSON {
 		w.quieted = quieted
-		w.out.printf("%s\n", faint.Render("quieted: "+cmp.Or(quieted, "nothing")))
+		w.stdout.printf("%s\n", faint.Render("quieted: "+cmp.Or(quieted, "nothing")))
 	}
 }
 
 // note writes what is no change to standard error.
 func (w *watcher) note(code, message string) {
 	if w.asJSON {
-		w.err.json(wire.Error{Code: code, Message: message}, "  ")
+		w.stderr.json(wire.Error{Code: code, Message: message}, "  ")
 		return
 	}
-	w.err.printf("%s %s\n", amber.Render("spangate:"), message)
+	w.stderr.printf("%s %s\n", amber.Render("spangate:"), message)
 }

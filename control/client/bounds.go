@@ -9,13 +9,14 @@ import (
 )
 
 // The bounds on an answer as it is read. The state of a process with 10,000 leases, each on
-// all of 64 groups, stays below them. An answer at them takes about 350 MB of memory to decode
-// and draw.
+// all of 64 groups with names of 15 bytes and quieting them all, stays below them. An answer at
+// them takes about 550 MB of memory to decode and draw.
 const (
-	maxBytes   = 64 << 20 // after decompression
-	maxValues  = 2 << 20  // objects, lists and commas
-	maxObjects = 1 << 16  // each becomes a struct, which is many times larger than its JSON
-	maxDepth   = 32       // the state itself has 5
+	maxBytes    = 64 << 20 // after decompression
+	maxValues   = 4 << 20  // objects, lists and commas
+	maxObjects  = 1 << 16  // each becomes a struct, which is many times larger than its JSON
+	maxElements = 1 << 17  // of one list or object; a null in a list becomes a struct too
+	maxDepth    = 32       // the state itself has 5
 )
 
 // tooLarge is an answer beyond the bounds.
@@ -28,6 +29,7 @@ func (e *tooLarge) Error() string { return "more than " + e.what }
 // text it counts the characters that mean something in JSON.
 type bounded struct {
 	r                             io.Reader
+	elements                      [maxDepth + 2]int // that a comma follows, of the open list or object of each depth
 	bytes, values, objects, depth int
 	inString, escaped             bool
 }
@@ -45,8 +47,11 @@ func (b *bounded) Read(p []byte) (int, error) {
 		}
 		b.count(rest[0])
 		rest = rest[1:]
-		if b.depth > maxDepth {
+		switch {
+		case b.depth > maxDepth:
 			return 0, &tooLarge{fmt.Sprintf("%d levels of nesting", maxDepth)}
+		case b.elements[b.depth] >= maxElements:
+			return 0, &tooLarge{fmt.Sprintf("%d elements in a list or object", maxElements)}
 		}
 	}
 	switch {
@@ -70,14 +75,15 @@ func (b *bounded) count(c byte) {
 		b.inString = true
 	case c == ',':
 		b.values++
-	case c == '{':
-		b.objects++
+		b.elements[b.depth]++
+	case c == '{', c == '[':
+		if c == '{' {
+			b.objects++
+		}
 		b.values++
 		b.depth++
-	case c == '[':
-		b.values++
-		b.depth++
+		b.elements[b.depth] = 0
 	case c == '}', c == ']':
-		b.depth--
+		b.depth = max(0, b.depth-1)
 	}
 }

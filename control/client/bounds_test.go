@@ -64,6 +64,7 @@ func TestBoundsAreExact(t *testing.T) {
 	for text, before := range map[string]bounded{ // what was read before the text, which reaches the bound
 		"{}": {objects: maxObjects - 1},
 		",":  {values: maxValues - 1},
+		" ,": {elements: [maxDepth + 2]int{maxElements - 2}}, // before the last
 		"[":  {depth: maxDepth - 1},
 		" ":  {bytes: maxBytes - 1},
 	} {
@@ -79,7 +80,7 @@ func TestBoundsAreExact(t *testing.T) {
 }
 
 // A process that has as many leases as it grants by default, each on all groups of a large
-// catalog, is within the bounds.
+// catalog and quieting them all, is within the bounds.
 func TestStateOfALargeProcessIsWithinTheBounds(t *testing.T) {
 	names := make([]string, 64)
 	for i := range names {
@@ -89,10 +90,10 @@ func TestStateOfALargeProcessIsWithinTheBounds(t *testing.T) {
 	ids := make([]string, 10_000)
 	for i := range ids {
 		ids[i] = strings.Repeat("i", 13)
-		state.Leases = append(state.Leases, wire.Lease{ID: ids[i], Owner: "an owner", Spec: "all", Why: "a reason", Groups: names, Left: "1h0m0s"})
+		state.Leases = append(state.Leases, wire.Lease{ID: ids[i], Owner: "an owner", Spec: "all", Quiet: "all", Why: "a reason", Groups: names, Quieted: names, StillOn: names, Left: "1h0m0s"})
 	}
 	for range names {
-		state.Groups = append(state.Groups, wire.Group{Name: names[0], Leases: ids, Members: []wire.Member{{Namespace: "x"}}})
+		state.Groups = append(state.Groups, wire.Group{Name: names[0], Leases: ids, Quiet: ids, Members: []wire.Member{{Namespace: "x"}}})
 	}
 	body, err := json.Marshal(state)
 	require.NoError(t, err)

@@ -308,7 +308,9 @@ func (c *Client) send(ctx context.Context, r request, into answer, opts ...Chang
 		return body, nil
 	}
 	failed := c.explain(ctx, err, &over)
-	failed.Unanswered = over.connected && r.method != http.MethodGet && (failed.unreachable || errors.Is(err, context.Canceled))
+	_, isHTTP := over.heard()
+	refused := failed.Refusal.Code != "" || failed.Status >= 300 && failed.Status < 500
+	failed.Unanswered = over.connected && isHTTP && r.method != http.MethodGet && !refused
 	return nil, failed
 }
 

@@ -61,7 +61,8 @@ type Error struct {
 	// answered, or something that is not the endpoint.
 	Refusal wire.Error
 	// Unanswered reports that the request is a change that may have been made: it was sent, and
-	// the process has not answered.
+	// there is neither a refusal nor a success that can be read. A status of 300 to 499 is a
+	// refusal, also of a proxy, and so is an answer that is not HTTP.
 	Unanswered bool
 
 	unreachable bool

@@ -177,6 +177,26 @@ func TestChangeWithoutAnswerMayHaveBeenMade(t *testing.T) {
 		assert.ErrorContains(t, err, "nothing listens there; see that the process runs, and the port")
 		assert.NotContains(t, err.Error(), "the change", "nothing was sent")
 	}
+	begin, refusal := "HTTP/1.1 200 OK\r\n", `{"code":"bad_field"}`
+	for answer, unanswered := range map[string]bool{
+		begin + "Transfer-Encoding: chunked\r\n\r\nzz\r\n":         true,
+		begin + "X: " + strings.Repeat("x", 100_000):               true,
+		strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 10_000): true,
+		begin + "\r\n[" + strings.Repeat(",", 5<<20):               true,
+		begin + "\r\n<html>":                                       true,
+		begin + "\r\n{}":                                           true,
+		"HTTP/1.1 500 Oops\r\n\r\n<html>":                          true,
+		"HTTP/1.1 404 Not Found\r\n\r\n<html>":                     false,
+		"HTTP/1.1 302 Found\r\nLocation: /x\r\n\r\n":               false,
+		"HTTP/1.1 503 Service Unavailable\r\n\r\n" + refusal:       false,
+		"SSH-2.0-x\r\n":                                            false,
+	} {
+		for i, err := range everyRequest(t.Context(), newClient(t, listening(t, func(c net.Conn) { readRequest(c); io.WriteString(c, answer) }))) {
+			var failed *client.Error
+			require.ErrorAs(t, err, &failed)
+			assert.Equal(t, unanswered && i >= 2, failed.Unanswered, "%d: %v", i, err)
+		}
+	}
 	_, err := newClient(t, "nowhere.invalid").State(t.Context())
 	assert.ErrorIs(t, err, client.ErrUnreachable)
 	assert.ErrorContains(t, err, `no such host "nowhere.invalid"; see the spelling`)

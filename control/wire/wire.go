@@ -25,6 +25,10 @@
 // change may carry If-Match, and is refused with 412 unless the state still is of that generation.
 // Every refusal is an [Error].
 //
+// The change log has the name that the authoriser gives, else the who or owner in the body, else the
+// address of the client. PATCH and DELETE take no name, so theirs is that address unless the
+// authoriser gives names, as control.BearerTokens does.
+//
 // # A State that is sent back
 //
 // PUT of a State as GET gave it restores its baseline. It is a whole State if it has the field
@@ -32,7 +36,8 @@
 // of the spec that is not registered any more is kept as pending, whatever allow_pending says,
 // if the State lists it among its groups, its presets or its pending names. So the baseline can
 // be restored whatever has been unregistered since. The lists of a State do not count towards
-// the 64 KiB; with them a State may have 32 MiB.
+// the 64 KiB; with them a State may have 32 MiB. A longer one, of thousands of leases, is refused
+// with 413: send only the fields of its [Baseline], with allow_pending.
 package wire
 
 import "time"
@@ -45,7 +50,8 @@ type Baseline struct {
 	// AllowPending keeps names that are not registered until they are. Without it a request
 	// with such a name is refused.
 	AllowPending bool `json:"allow_pending"`
-	// Who asked. In a request, a name that the authoriser gives replaces it.
+	// Who asked. In a request, a name that the authoriser gives replaces it; without either it
+	// is the address of the client.
 	Who string `json:"who"`
 	// Why it was asked for, in a line of text.
 	Why string `json:"why"`

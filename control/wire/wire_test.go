@@ -13,8 +13,8 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
-// TestShapeIsAsDocumented pins every field of every answer, by an example of each: whoever
-// changes testdata/shapes.json but for adding to it breaks clients.
+// TestShapeIsAsDocumented pins every field of every answer, by an example of each. A change
+// of testdata/shapes.json that does more than add breaks clients.
 func TestShapeIsAsDocumented(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
 	base := wire.Baseline{Spec: "default,layer", AllowPending: true, Who: "environment", Why: "NEMO_GYM_OTEL_SPAN_GROUPS"}

@@ -25,8 +25,8 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
-// start builds the program and runs it at address. The channel receives the name of each span that
-// it exports.
+// start builds the program and runs it at address until the test ends. The channel receives the
+// name of each span that it exports.
 func start(t *testing.T, address string) <-chan string {
 	readme, err := os.ReadFile("../../../README.md")
 	require.NoError(t, err)
@@ -45,8 +45,8 @@ func start(t *testing.T, address string) <-chan string {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
-		assert.NoError(t, cmd.Process.Kill(), "the program is still running")
-		_ = cmd.Wait() // it was killed
+		assert.NoError(t, cmd.Process.Signal(os.Interrupt), "the program is still running")
+		assert.NoError(t, cmd.Wait())
 	})
 	names := make(chan string)
 	go func() {
@@ -93,6 +93,9 @@ func TestCompleteProgramExportsTheSpansOfTheGroupsThatAreOn(t *testing.T) {
 	require.NoError(t, err)
 	request()
 	require.Equal(t, "SELECT", <-names)
+	state, err := c.State(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"server"}, state.Roots)
 
 	_, err = c.Release(t.Context(), lease.ID)
 	require.NoError(t, err)
