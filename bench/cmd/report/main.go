@@ -40,7 +40,7 @@ func main() {
 
 func run(times, rollouts bool) error {
 	if times {
-		if err := measure("times.txt", func(dir string) (string, error) { return timeBenchmarks(dir, rounds, "5ms") }); err != nil {
+		if err := measure("times.txt", func(dir string) (string, error) { return timeBenchmarks(dir, rounds, "25ms") }); err != nil {
 			return err
 		}
 	}
