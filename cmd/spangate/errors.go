@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -170,7 +171,7 @@ func carets(text string, names []wire.UnknownName, width int) (line, under strin
 	slices.SortStableFunc(names, func(a, b wire.UnknownName) int { return a.Offset - b.Offset })
 	const ellipsis = "…"
 	columns := func(text string) int { return lipgloss.Width(escape(text)) }
-	start, end := 0, columns(text)+1 // a caret may be right behind the text
+	start, end := 0, math.MaxInt
 	if width = max(width, 1); columns(text) > width {
 		start, end = names[0].Offset, width+1
 		line = ellipsis
