@@ -91,7 +91,7 @@ type scriptProcess struct {
 	ended bool
 }
 
-// key is that of a script's *scriptProcess among its values.
+// key is the key of the *scriptProcess in the values of a script.
 type key struct{}
 
 func onProcess(do func(*testscript.TestScript, *scriptProcess, []string)) func(*testscript.TestScript, bool, []string) {
