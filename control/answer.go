@@ -76,7 +76,7 @@ func (s *snapshots) get(c *Controller) *snapshot {
 	roots := v.roots(origins)
 	same := s.last != nil && s.last.view == v
 	if !same || !slices.Equal(s.last.roots, roots) {
-		state := wireState(c.show(v, roots, time.Time{}))
+		state := wireState(c.stateOf(v, roots, time.Time{}))
 		s.last = &snapshot{
 			view: v, roots: roots, hadRoots: len(roots) > 0 || same && s.last.hadRoots,
 			tag: quote(state.Generation), json: split(state), page: page.New(state),
@@ -95,7 +95,7 @@ func split(state wire.State) [][]byte {
 	}
 	text := marshal(struct {
 		wire.State
-		Now      string `json:"now"` // in place of those of State
+		Now      string `json:"now"` // Now and Writable hide those of State
 		Writable string `json:"writable"`
 	}{state, mark, mark})
 	return bytes.Split(append(text, '\n'), []byte(`"`+mark+`"`))

@@ -111,9 +111,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case change != nil:
 		h.serveChange(w, r, change)
 	case route == "/":
-		h.show(w, r)
+		h.serveState(w, r)
 	default:
-		h.file(w, r)
+		h.serveFile(w, r)
 	}
 }
 
@@ -121,8 +121,8 @@ func notFound(w http.ResponseWriter) {
 	answer(w, http.StatusNotFound, wire.Error{Code: wire.CodeNotFound, Message: "there is no such path; there are /, /leases and /leases/{id}, below where the endpoint is mounted"})
 }
 
-// show answers with the state: a page for a client that prefers one, JSON otherwise.
-func (h *handler) show(w http.ResponseWriter, r *http.Request) {
+// serveState answers with the state: a page for a client that prefers one, JSON otherwise.
+func (h *handler) serveState(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
 	switch s := h.snapshots.get(h.c); {
 	case prefersHTML(r.Header):
@@ -135,8 +135,8 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// file answers with a file that the page loads.
-func (h *handler) file(w http.ResponseWriter, r *http.Request) {
+// serveFile answers with a file that the page loads.
+func (h *handler) serveFile(w http.ResponseWriter, r *http.Request) {
 	content, contentType, err := page.File(path.Base(r.URL.Path))
 	if err != nil {
 		notFound(w)

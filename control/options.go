@@ -97,8 +97,8 @@ func Logger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 // The first call is for the start-up baseline, and comes after [New] has returned: at the first
 // change that is made with the controller, or a tenth of a second after New. Old and New are equal
 // for a change that turns nothing on or off, such as a renewal, the closing, or another spec that
-// selects the same groups: a callback can compare the two. A change whose
-// record is dropped makes no call.
+// selects the same groups: a callback can compare the two. A change that finds the
+// queue of the change log full makes no call.
 func OnChange(fn func(Change)) Option {
 	return func(o *options) {
 		if fn != nil {

@@ -174,7 +174,7 @@ func TestQueueIsBoundedAndReportsDrops(t *testing.T) {
 		require.NoError(t, c.SetBaseline(control.Baseline{Spec: specs[i%2], Who: fmt.Sprint(i)}))
 	}
 	require.EqualValues(t, extra, control.Dropped(c))
-	require.Len(t, c.State().Changes, control.MaxChanges, "the state has the latest all the same")
+	require.Len(t, c.State().Changes, control.MaxChanges, "the state has the latest, dropped or not")
 	require.Equal(t, fmt.Sprint(control.MaxQueued+extra-1), c.State().Changes[0].Who)
 	b.release()
 	require.True(t, control.Drain(c, time.Minute))

@@ -92,7 +92,7 @@ func (c *Controller) State() State {
 		return State{Enabled: none, Roots: none, Pending: none, Groups: []Group{}, Presets: []Preset{}, Leases: []LeaseInfo{}, Changes: []Change{}}
 	}
 	v := c.view.Load()
-	return c.show(v, v.roots(c.origins(v)), time.Now())
+	return c.stateOf(v, v.roots(c.origins(v)), time.Now())
 }
 
 // origins returns the groups of v that begin traces.
@@ -112,8 +112,8 @@ func (v *view) roots(origins []string) []string {
 	}))
 }
 
-// show returns the state of v with these roots at this time.
-func (c *Controller) show(v *view, roots []string, now time.Time) State {
+// stateOf returns the state of v with these roots at this time.
+func (c *Controller) stateOf(v *view, roots []string, now time.Time) State {
 	r := newResolver(v)
 	s := State{
 		Baseline: v.intent.baseline, Startup: v.intent.startup,

@@ -49,7 +49,7 @@ type FileWatch struct {
 // WatchFile makes the content of the file the baseline, as [Controller.Configure] does, now
 // and whenever it changes. The file is read once a second, or as [Interval] says, and whenever
 // [FileWatch.Reload] is called. It is found by its path each time, so links, mounts, network
-// file systems, directories that are made anew and the ..data of a Kubernetes ConfigMap need no
+// file systems, recreated directories and the ..data of a Kubernetes ConfigMap need no
 // care. A relative path is one of the current directory.
 //
 // The file holds one spec of at most [spangate.MaxSpecLen] bytes, which may be spread over

@@ -282,7 +282,7 @@ func TestFileIsFoundByItsPath(t *testing.T) {
 			link(t, filepath.Join("..data", "spans"), in(dir, "spans"))
 			return in(dir, "spans"), change
 		},
-		"grandparent that is made anew": func(t *testing.T, dir string) (string, func(string)) {
+		"grandparent that is recreated": func(t *testing.T, dir string) (string, func(string)) {
 			change := func(text string) {
 				require.NoError(t, os.RemoveAll(in(dir, "a")))
 				write(t, in(dir, "a", "b", "c", "spans"), text)

@@ -167,8 +167,9 @@ func (c *Client) State(ctx context.Context) (*State, error) {
 
 // StateSince returns the state of the process, and true, unless it still is of the given
 // generation: then the process answers without a body, and StateSince returns nil and false.
-// While the state has Roots, which may change within a generation, the process always sends
-// it. An empty generation is none. A program that follows a process calls it periodically.
+// Once a state of this generation has had Roots, which may change within it, the process always
+// sends the state. An empty generation matches none. A program that follows a process calls it
+// periodically.
 func (c *Client) StateSince(ctx context.Context, generation string) (s *State, changed bool, err error) {
 	r := request{method: http.MethodGet}
 	if generation != "" {
@@ -194,7 +195,7 @@ func (c *Client) SetBaseline(ctx context.Context, b wire.Baseline, opts ...Chang
 }
 
 // ResetBaseline goes back to the start-up baseline, and returns the state that follows. Leases
-// live on.
+// stay.
 func (c *Client) ResetBaseline(ctx context.Context, opts ...ChangeOption) (*State, error) {
 	return c.state(ctx, request{method: http.MethodDelete}, opts...)
 }
@@ -268,7 +269,7 @@ type request struct {
 	condition, generation string // a header with the generation, or none
 }
 
-// check returns an error if the id or generation could make a server or a proxy read another request.
+// check returns an error if the id or generation could turn the request into another one.
 func (r request) check() error {
 	generation := strings.Trim(r.generation, `"`)
 	if id, ok := strings.CutPrefix(r.path, leasePrefix); ok && (strings.Trim(id, ".") == "" || !visible(id) || strings.ContainsAny(id, `/\%?#`)) {

@@ -171,7 +171,7 @@ type Lease struct {
 	Groups []string `json:"groups"`
 	// Quieted has the groups that Quiet selects now, sorted.
 	Quieted []string `json:"quieted"`
-	// StillOn has those of Quieted that are on all the same, because a lease adds them: a
+	// StillOn has those of Quieted that are still on, because a lease adds them: a
 	// lease quiets the baseline, and never another lease.
 	StillOn []string `json:"still_on"`
 	// Withheld has those of Groups that the deny list or the ceiling keeps off.
