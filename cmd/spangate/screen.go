@@ -48,8 +48,8 @@ type screen struct {
 	err    error
 }
 
-// newScreen returns the screen for a file. It honours NO_COLOR, whatever its value,
-// CLICOLOR_FORCE and TERM=dumb.
+// newScreen returns the screen for a file. It honours NO_COLOR with any value that is
+// not empty, CLICOLOR_FORCE and TERM=dumb.
 func newScreen(f *os.File, environment []string) *screen {
 	if os.Getenv("NO_COLOR") != "" {
 		environment = append(slices.Clone(environment), "NO_COLOR=1")

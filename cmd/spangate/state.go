@@ -54,7 +54,7 @@ A name that is not registered in the process is an error and changes nothing, un
 }
 
 func (p *program) reset() *cobra.Command {
-	cmd := &cobra.Command{Use: "reset", Short: "Go back to the baseline of the start-up; leases live on"}
+	cmd := &cobra.Command{Use: "reset", Short: "Go back to the start-up baseline; leases stay"}
 	return p.remote(cmd, true, func(r *remote, _ string) (answer, error) { return r.changed(r.ResetBaseline(r.ctx, r.condition)) })
 }
 

@@ -96,7 +96,7 @@ func (w *watcher) run(every time.Duration) error {
 func (w *watcher) show(state *client.State) {
 	fresh, all := w.remember(state)
 	if all {
-		w.note("gap", "the process has begun anew, or more has changed than it remembers; what it remembers:")
+		w.note("gap", "the process has restarted, or more has changed than it remembers; what it remembers:")
 	}
 	for _, c := range slices.Backward(fresh) {
 		if w.asJSON {
