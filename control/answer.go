@@ -38,8 +38,8 @@ func answer(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(append(marshal(v), '\n'))
 }
 
-// marshal returns the JSON of a type of package wire, which has some whatever it holds. It is
-// not indented, so that a state is short enough to be sent back.
+// marshal returns v as JSON, not indented, so that a state is short enough to be sent back. v must
+// be of a type that always encodes, as those of package wire.
 func marshal(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -51,12 +51,12 @@ func marshal(v any) []byte {
 // snapshot is the state of one generation as JSON and as a page, without what differs between
 // two answers of one generation: Now, Writable, and the Left of each lease. It is immutable.
 type snapshot struct {
-	view  *view
-	roots []string // which may change within a generation
-	whole bool     // a snapshot of this generation has roots, so an equal tag may be of another state
-	tag   string
-	json  [][]byte // between the parts belong the Left of each lease, Now and Writable
-	page  *page.Page
+	view     *view
+	roots    []string // which may change within a generation
+	hadRoots bool     // a snapshot of this generation has had roots, so an equal tag may be of another state
+	tag      string
+	json     [][]byte // between the parts belong the Left of each lease, Now and Writable
+	page     *page.Page
 }
 
 // snapshots keeps the last snapshot, so that it is built once for any number of requests. The
@@ -76,9 +76,9 @@ func (s *snapshots) get(c *Controller) *snapshot {
 	roots := v.roots(origins)
 	same := s.last != nil && s.last.view == v
 	if !same || !slices.Equal(s.last.roots, roots) {
-		state := wireState(c.show(v, roots, time.Time{}))
+		state := wireState(c.stateOf(v, roots, time.Time{}))
 		s.last = &snapshot{
-			view: v, roots: roots, whole: len(roots) > 0 || same && s.last.whole,
+			view: v, roots: roots, hadRoots: len(roots) > 0 || same && s.last.hadRoots,
 			tag: quote(state.Generation), json: split(state), page: page.New(state),
 		}
 	}
@@ -95,7 +95,7 @@ func split(state wire.State) [][]byte {
 	}
 	text := marshal(struct {
 		wire.State
-		Now      string `json:"now"` // in place of those of State
+		Now      string `json:"now"` // Now and Writable hide those of State
 		Writable string `json:"writable"`
 	}{state, mark, mark})
 	return bytes.Split(append(text, '\n'), []byte(`"`+mark+`"`))
@@ -110,7 +110,7 @@ func (h *handler) answerState(w http.ResponseWriter, s *snapshot) {
 		_, _ = out.Write(part)
 		switch leases := s.view.intent.leases; i - len(leases) {
 		case 0:
-			_, _ = out.Write(marshal(shown(now)))
+			_, _ = out.Write(marshal(utcMilli(now)))
 		case 1:
 			_, _ = out.Write(marshal(h.authorize != nil))
 		case 2: // the end
@@ -131,7 +131,7 @@ func (h *handler) answerPage(w http.ResponseWriter, r *http.Request, s *snapshot
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = s.page.Write(w, shown(now), h.authorize != nil, func(i int) time.Duration { return s.view.intent.leases[i].left(now) })
+	_ = s.page.Write(w, utcMilli(now), h.authorize != nil, func(i int) time.Duration { return s.view.intent.leases[i].left(now) })
 }
 
 // answerLease writes a lease, which may have ended since.
@@ -141,12 +141,12 @@ func (h *handler) answerLease(w http.ResponseWriter, status int, l *lease) {
 	answer(w, status, wireLease(newResolver(v).lease(l, time.Now())))
 }
 
-// maxUnknown is how many unknown names an answer lists: more than have a suggestion, so that a client
-// does not take those for all.
+// maxUnknown is how many unknown names an answer lists. It is more than have a suggestion, so that a
+// client does not take the names with a suggestion for all.
 const maxUnknown = 100
 
 // fail answers and logs a change that was refused. The record has neither the text of the error,
-// nor the value of a field, nor a name that is no field's, since a token could be in them.
+// nor the value of a field, nor an unknown field name: a token could be in any of them.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, by author, err error) {
 	bad := h.refusal(err)
 	field := bad.body.Field
@@ -170,8 +170,8 @@ func (h *handler) refusal(err error) *badRequest {
 	}
 	bad = &badRequest{status: http.StatusBadRequest, body: wire.Error{Code: wire.CodeBadField, Message: err.Error()}}
 	specField := "spec"
-	var of *Error
-	if errors.As(err, &of) && of.Op == opQuiet {
+	var failed *Error
+	if errors.As(err, &failed) && failed.Op == opQuiet {
 		specField = "quiet"
 	}
 	var unknown *spangate.ParseError
@@ -184,8 +184,8 @@ func (h *handler) refusal(err error) *badRequest {
 		bad.body.Field = specField
 	case errors.Is(err, ErrTTL):
 		bad.body.Field = "ttl"
-	case errors.Is(err, ErrOwner) && of != nil:
-		bad.body.Field = of.Op
+	case errors.Is(err, ErrOwner) && failed != nil:
+		bad.body.Field = failed.Op
 	case errors.Is(err, ErrWhy):
 		bad.body.Field = "why"
 	case errors.Is(err, ErrNoLease):

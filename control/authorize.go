@@ -72,7 +72,7 @@ func BearerToken(token string) Authorizer { return BearerTokens(map[string]strin
 // whatever name a request gives itself. If two names have the same token, the name that sorts
 // first counts. The map is copied. How long a request takes tells nothing about the tokens.
 func BearerTokens(tokens map[string]string) Authorizer {
-	names := make(map[[sha256.Size]byte]string) // by the hash, which a client can't approach step by step
+	names := make(map[[sha256.Size]byte]string) // by hash, so that the time of a lookup tells nothing about a token
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(tokens))) {
 		if token := strings.TrimSpace(tokens[name]); token != "" {
 			names[sha256.Sum256([]byte(token))] = name

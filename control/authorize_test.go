@@ -95,21 +95,21 @@ func TestUnauthorizedIsAnsweredWith401(t *testing.T) {
 
 func TestAnyoneAllowsThisMachineAndGivenHosts(t *testing.T) {
 	for _, c := range []struct {
-		host  string
-		hosts []string
-		pass  bool
+		host    string
+		hosts   []string
+		allowed bool
 	}{
-		{host: "localhost", pass: true}, {host: "localhost:8080", pass: true}, {host: "LocalHost.:8080", pass: true}, {host: "spans.localhost:80", pass: true},
-		{host: "127.0.0.1", pass: true}, {host: "127.0.0.1:8080", pass: true}, {host: "127.1.2.3", pass: true}, {host: "127.1:80", pass: true},
-		{host: "0x7f.1", pass: true}, {host: "2130706433", pass: true}, {host: "0177.0.0.1", pass: true}, {host: "0X7F000001:1", pass: true},
-		{host: "[::1]", pass: true}, {host: "[::1]:8080", pass: true}, {host: "[0:0:0:0:0:0:0:1]:8080", pass: true}, {host: "[::ffff:127.0.0.1]:80", pass: true},
-		{host: "[::1%25lo]:80", pass: true},
+		{host: "localhost", allowed: true}, {host: "localhost:8080", allowed: true}, {host: "LocalHost.:8080", allowed: true}, {host: "spans.localhost:80", allowed: true},
+		{host: "127.0.0.1", allowed: true}, {host: "127.0.0.1:8080", allowed: true}, {host: "127.1.2.3", allowed: true}, {host: "127.1:80", allowed: true},
+		{host: "0x7f.1", allowed: true}, {host: "2130706433", allowed: true}, {host: "0177.0.0.1", allowed: true}, {host: "0X7F000001:1", allowed: true},
+		{host: "[::1]", allowed: true}, {host: "[::1]:8080", allowed: true}, {host: "[0:0:0:0:0:0:0:1]:8080", allowed: true}, {host: "[::ffff:127.0.0.1]:80", allowed: true},
+		{host: "[::1%25lo]:80", allowed: true},
 		{host: "evil.example"}, {host: "evil.example:80"}, {host: "localhost.evil.example"}, {host: "127.0.0.1.evil.example"}, {host: "evil-localhost"},
 		{host: "xlocalhost"}, {host: "localhost:80@evil.example"}, {host: "evil.example#.localhost"}, {host: "192.168.0.1"}, {host: "0.0.0.0"}, {host: "128.0.0.1"},
 		{host: "[::2]:80"}, {host: "[::]"}, {host: ""}, {host: ":80"}, {host: "127_0.0.1"}, {host: "127.0.0.256"}, {host: "127.0.0.0.1"}, {host: "0b1111111.1"},
-		{host: "ops.example:8443", hosts: []string{"OPS.example"}, pass: true}, {host: "ops.example", hosts: []string{"x", "ops.example.:1"}, pass: true},
-		{host: "192.168.0.1:80", hosts: []string{"192.168.0.1"}, pass: true}, {host: "[fe80::1]:80", hosts: []string{"fe80:0::1"}, pass: true},
-		{host: "localhost", hosts: []string{"ops.example"}, pass: true}, {host: "sub.ops.example", hosts: []string{"ops.example"}}, {host: "", hosts: []string{""}},
+		{host: "ops.example:8443", hosts: []string{"OPS.example"}, allowed: true}, {host: "ops.example", hosts: []string{"x", "ops.example.:1"}, allowed: true},
+		{host: "192.168.0.1:80", hosts: []string{"192.168.0.1"}, allowed: true}, {host: "[fe80::1]:80", hosts: []string{"fe80:0::1"}, allowed: true},
+		{host: "localhost", hosts: []string{"ops.example"}, allowed: true}, {host: "sub.ops.example", hosts: []string{"ops.example"}}, {host: "", hosts: []string{""}},
 	} {
 		f := newFixture(t)
 		h := control.Handler(f.Controller, control.Authorize(control.Anyone(c.hosts...)))
@@ -117,7 +117,7 @@ func TestAnyoneAllowsThisMachineAndGivenHosts(t *testing.T) {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Host = c.host
 		w := serve(h, r)
-		if c.pass {
+		if c.allowed {
 			require.Equal(t, 200, w.Code, "%q %s", c.host, w.Body)
 		} else {
 			require.Equal(t, 403, w.Code, "%q %s", c.host, w.Body)
@@ -181,7 +181,7 @@ func TestRefusedChangesAreLoggedWithoutTheToken(t *testing.T) {
 	e.form("PUT", "/?access_token=wr0ng", "spec=wr0ng&who=wr0ng", "Authorization", "Bearer wr0ng", "Cookie", "wr0ng").refused(401, wire.CodeUnauthorized)
 	e.form("PATCH", "/leases/x", "ttl=1h", "Authorization", "Bearer r1ght").refused(404, wire.CodeNotFound)
 	e.form("POST", "/leases", "spec=wr0ng&owner=me&ttl=1h", "Authorization", "Bearer r1ght").refused(400, wire.CodeUnknownName)
-	e.form("PUT", "/", "wr0ng", "Authorization", "Bearer r1ght").refused(400, wire.CodeBadField) // a name of a field
+	e.form("PUT", "/", "wr0ng", "Authorization", "Bearer r1ght").refused(400, wire.CodeBadField) // an unknown field name
 	require.Eventually(t, func() bool { return strings.Count(log.String(), "was refused") == 4 }, 10*time.Second, time.Millisecond, "%s", log)
 	for _, want := range []string{
 		`method=PUT path=/ from=127.0.0.1:`, `who="" status=401 code=unauthorized`,

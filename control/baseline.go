@@ -19,8 +19,8 @@ type Baseline struct {
 	Why string
 }
 
-// Configure makes b the baseline, and the one that [Controller.ResetBaseline] goes back to:
-// for what a program reads from its configuration, again and again if need be.
+// Configure makes b the baseline, and the one that [Controller.ResetBaseline] goes back to. It is
+// for what a program reads from its configuration, and may be called repeatedly.
 //
 // It is lenient: names may be pending whatever b says. The error is a [*spangate.ParseError] for
 // a spec longer than [spangate.MaxSpecLen], or an [*Error] for [ErrSpec], [ErrOwner], [ErrWhy] or
@@ -30,10 +30,10 @@ func (c *Controller) Configure(b Baseline) error {
 	return c.setBaseline(author{}, b, nil, true)
 }
 
-// SetBaseline makes b the baseline until the next one: for what a person asks for.
+// SetBaseline makes b the baseline until the next one. It is for a request at run time.
 //
 // It is strict unless b allows pending names: a name that is not registered is a
-// [*spangate.ParseError], since enabling nothing in silence looks just like success. Its other
+// [*spangate.ParseError], since success would hide that it enables nothing. Its other
 // errors are those of Configure. Leases stay.
 func (c *Controller) SetBaseline(b Baseline) error { return c.setBaseline(author{}, b, nil, false) }
 
@@ -41,7 +41,7 @@ func (c *Controller) SetBaseline(b Baseline) error { return c.setBaseline(author
 // pending.
 func (c *Controller) setBaseline(by author, b Baseline, listed map[string]bool, startup bool) error {
 	b.Who = cmp.Or(by.who, b.Who, by.address, program)
-	if err := cmp.Or(checkAuthor("who", b.Who, b.Why), allowing(c.checkSpec(b.Spec, b.AllowPending), listed)); err != nil {
+	if err := cmp.Or(checkAuthor("who", b.Who, b.Why), dropListed(c.checkSpec(b.Spec, b.AllowPending), listed)); err != nil {
 		return err
 	}
 	t, err := c.begin(by)
@@ -57,8 +57,8 @@ func (c *Controller) setBaseline(by author, b Baseline, listed map[string]bool, 
 	return nil
 }
 
-// checkSpec returns an error unless spec is allowed. It is called without the lock, since to look
-// for suggestions may take a while; a name that is unregistered between the check and the change
+// checkSpec returns an error unless spec is allowed. It is called without the lock, since the
+// search for suggestions may be slow; a name that is unregistered between the check and the change
 // is pending, as it would be if it were unregistered after the change.
 func (c *Controller) checkSpec(spec string, allowPending bool) error {
 	if err := c.usable(); err != nil {
@@ -91,7 +91,7 @@ func (c *Controller) resetBaseline(by author, why string) error {
 	return nil
 }
 
-// Limits is what no baseline and no lease goes beyond. The zero value sets no limit.
+// Limits restricts what baseline and leases can turn on. The zero value sets no limit.
 type Limits struct {
 	// Deny is as in the option [Deny].
 	Deny string
@@ -101,7 +101,7 @@ type Limits struct {
 	Who, Why string
 }
 
-// SetLimits puts l in place of the limits in force. It is lenient as Configure is, and has its
+// SetLimits replaces the limits in force by l. It is lenient as Configure is, and has its
 // errors.
 func (c *Controller) SetLimits(l Limits) error {
 	if err := cmp.Or(checkAuthor("who", l.Who, l.Why), checkText(l.Deny), checkText(l.Ceiling)); err != nil {

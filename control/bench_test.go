@@ -17,8 +17,8 @@ import (
 	"github.com/spangate/spangate/control"
 )
 
-// held returns a controller with n leases on this many distinct specs.
-func held(b *testing.B, n, distinct int) *fixture {
+// leased returns a controller with n leases on this many distinct specs.
+func leased(b *testing.B, n, distinct int) *fixture {
 	f := newFixture(b, control.StartupBaseline(baseline("job")), control.MaxLeases(n+1))
 	for i := range n {
 		f.lease(b, fmt.Sprint("owner", i), spangate.Gym.Format(spangate.Mask(1+i%distinct)), time.Hour)
@@ -32,7 +32,7 @@ func held(b *testing.B, n, distinct int) *fixture {
 func BenchmarkChangeAmongLeases(b *testing.B) {
 	for _, c := range []struct{ leases, specs int }{{0, 1}, {100, 10}, {10_000, 10}, {10_000, 10_000}} {
 		b.Run(fmt.Sprintf("leases=%d/specs=%d", c.leases, c.specs), func(b *testing.B) {
-			f := held(b, c.leases, c.specs)
+			f := leased(b, c.leases, c.specs)
 			b.ReportAllocs()
 			for b.Loop() {
 				require.NoError(b, f.lease(b, "me", "sandbox", time.Minute).Release())
@@ -42,9 +42,9 @@ func BenchmarkChangeAmongLeases(b *testing.B) {
 	}
 }
 
-// BenchmarkExpiry lets thousands of leases end within a second or so, among as many that do
-// not, and reports the delay of the end: the median, the 99th percentile and the worst. It
-// measures the timer of this machine too.
+// BenchmarkExpiry lets thousands of leases end within about a second, among as many that do not,
+// and reports the median, the 99th percentile and the worst delay. It measures the timer of the
+// machine too.
 func BenchmarkExpiry(b *testing.B) {
 	const n = 5_000
 	for range b.N {
@@ -79,14 +79,14 @@ func BenchmarkExpiry(b *testing.B) {
 		b.ReportMetric(float64(late[n*99/100].Microseconds())/1000, "ms-p99")
 		b.ReportMetric(float64(late[n-1].Microseconds())/1000, "ms-worst")
 		mu.Unlock()
-		b.ReportMetric(0, "ns/op") // the time that it takes is that of the leases
+		b.ReportMetric(0, "ns/op") // the TTLs determine it
 	}
 }
 
 func BenchmarkState(b *testing.B) {
 	for _, n := range []int{0, 100, 10_000} {
 		b.Run(fmt.Sprintf("leases=%d", n), func(b *testing.B) {
-			f := held(b, n, 10)
+			f := leased(b, n, 10)
 			b.ReportAllocs()
 			for b.Loop() {
 				f.State()
@@ -101,7 +101,7 @@ func BenchmarkGet(b *testing.B) {
 	for _, accept := range []string{"application/json", "text/html"} {
 		for _, n := range []int{0, 100, 10_000} {
 			b.Run(fmt.Sprintf("%s/leases=%d", accept, n), func(b *testing.B) {
-				h := control.Handler(held(b, n, 10).Controller)
+				h := control.Handler(leased(b, n, 10).Controller)
 				warm := &discard{header: http.Header{}}
 				r := httptest.NewRequest("GET", "/", nil)
 				r.Header.Set("Accept", accept)
@@ -121,7 +121,7 @@ func BenchmarkGet(b *testing.B) {
 
 // BenchmarkGetAfterChange is one GET per generation: the cost of building an answer.
 func BenchmarkGetAfterChange(b *testing.B) {
-	f := held(b, 10_000, 10)
+	f := leased(b, 10_000, 10)
 	h := control.Handler(f.Controller)
 	r := httptest.NewRequest("GET", "/", nil)
 	b.ReportAllocs()
@@ -143,7 +143,7 @@ func (d *discard) Write(p []byte) (int, error) { d.n += int64(len(p)); return le
 
 // BenchmarkNotModified is the cost of a client that polls while nothing changes.
 func BenchmarkNotModified(b *testing.B) {
-	f := held(b, 100, 10)
+	f := leased(b, 100, 10)
 	h := control.Handler(f.Controller)
 	r := httptest.NewRequest("GET", "/", nil)
 	r.Header.Set("If-None-Match", `"`+f.State().Generation+`"`)

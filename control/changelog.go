@@ -52,10 +52,10 @@ func (c *Controller) publish(g plan.Generation, in intent) {
 	at, by, old := time.Now(), g.Cause(), c.view.Load()
 	enabled := g.Enabled()
 	if slices.Equal(old.enabled, enabled) {
-		enabled = old.enabled // so that what waits in the queue is small
+		enabled = old.enabled // shared, to keep the queued changes small
 	}
 	change := Change{
-		Generation: fmt.Sprintf("%s-%d", c.instance, g.Number()), Time: shown(at),
+		Generation: fmt.Sprintf("%s-%d", c.instance, g.Number()), Time: utcMilli(at),
 		Kind: ChangeKind(by.Kind), Who: by.Who, Why: by.Why,
 		Old: old.enabled, New: enabled,
 	}
@@ -134,7 +134,7 @@ type refusals struct {
 }
 
 // logRefusal queues a record of a request that the endpoint refused. At most maxRefusals are
-// logged in a second; the next record has the number of those that were not. The caller bounds
+// logged in a second; a later record has the number of the others. The caller bounds
 // attrs. After Close nothing is logged.
 func (c *Controller) logRefusal(attrs ...slog.Attr) {
 	if c.usable() != nil || c.closed.Err() != nil {

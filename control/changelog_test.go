@@ -55,7 +55,7 @@ func TestEveryWayToChangeSomethingIsLogged(t *testing.T) {
 		lease := func(l *control.Lease, req control.LeaseRequest) func() error {
 			return func() (err error) { *l, err = f.Lease(req); id = l.ID(); return err }
 		}
-		passes := func(d time.Duration) func() error { return func() error { sleep(d); return nil } }
+		wait := func(d time.Duration) func() error { return func() error { sleep(d); return nil } }
 		gate := new(spangate.Gate)
 
 		type step struct {
@@ -80,10 +80,10 @@ func TestEveryWayToChangeSomethingIsLogged(t *testing.T) {
 			{lease(&first, control.LeaseRequest{Owner: "me", Quiet: "job", TTL: time.Minute}), "lease", "me", "lease ID for 1m0s", ""},
 			{func() error { return f.Release(first.ID()) }, "release", "me", "lease ID was released", "job"},
 			{lease(&first, control.LeaseRequest{Owner: "me", Spec: "agent", TTL: time.Second}), "lease", "me", "lease ID for 1s", "job,agent"},
-			{passes(time.Second), "expiry", "me", "lease ID ended", "job"},
+			{wait(time.Second), "expiry", "me", "lease ID ended", "job"},
 			{lease(&first, control.LeaseRequest{Owner: "me", Spec: "agent", TTL: time.Second}), "lease", "me", "lease ID for 1s", "job,agent"},
 			{lease(&second, control.LeaseRequest{Owner: "her", Spec: "verify", TTL: time.Second}), "lease", "her", "lease ID for 1s", "job,verify,agent"},
-			{passes(time.Second), "expiry", "", "2 leases ended", "job"}, // of whom in the order of their ids
+			{wait(time.Second), "expiry", "", "2 leases ended", "job"}, // the owners are in the order of the ids
 			{send(named, "PUT", "/", "spec=step&why=w&who=me"), "baseline", "admin", "w", "step"},
 			{send(unnamed, "PUT", "/", "spec=job&who=me"), "baseline", "me", "", "job"},
 			{send(unnamed, "PUT", "/", "spec=step"), "baseline", "192.0.2.1", "", "step"},

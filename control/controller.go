@@ -50,8 +50,8 @@ type Controller struct {
 }
 
 const (
-	// startDelay is how long after New the change log begins, unless a change is made with the
-	// controller before.
+	// startDelay is how long after New the change log begins, if no change through the controller
+	// starts it earlier.
 	startDelay = 100 * time.Millisecond
 	// closeDelay is how long Close waits for the change log.
 	closeDelay = 100 * time.Millisecond
@@ -95,25 +95,24 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 	return c, nil
 }
 
-// author is who makes a change, and after which generation. The change log names, if it is not
-// empty, the who, else the who or owner of the change itself, else the address, else the program.
-// The owner of a lease is that of the request or, if it has none, who.
+// author is who makes a change. The change log names the first of these that is not empty: who, the
+// who or owner in the request, address, the owner of a lease that exists, program.
 type author struct {
 	who     string   // from the authoriser
 	address string   // of the client
 	ifMatch []string // entity tags of the generations that the change may follow; nil for any
 }
 
-// tx is a change under way. From [Controller.begin] to end the registry is locked, so that no
-// other change comes in between. Without a commit nothing is changed.
+// tx is a change under way. The registry is locked from [Controller.begin] to end. Without a commit
+// nothing is changed.
 type tx struct {
 	c      *Controller
 	at     time.Time
 	intent intent // a copy, which commit puts in force
 }
 
-// begin begins a change, which end must end, and ends the leases whose time has passed. The error is
-// an [*Error] for [ErrClosed], or errStale.
+// begin locks the registry until end is called, and ends the leases whose time has passed. The error
+// is an [*Error] for [ErrClosed], or errStale.
 func (c *Controller) begin(by author) (*tx, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
@@ -152,10 +151,9 @@ func (c *Controller) usable() error {
 	return nil
 }
 
-// Close ends every lease, so that the baseline is on, and every [FileWatch] of c, and frees
-// the registry, which keeps the baseline until something else is set and can have another
-// controller. From then on changes of c are refused with [ErrClosed], and its State stays as
-// it is. To close again makes no change.
+// Close ends every lease and every [FileWatch] of c, and releases the registry: the baseline stays
+// on until something else is set, and [New] can make another controller. From then on changes of c
+// are refused with [ErrClosed], and its State stays as it is. A second Close makes no change.
 //
 // Close waits until all records of the change log, that of the closing included, are logged and
 // passed to the callbacks, but not longer than a tenth of a second: so a callback may call it.

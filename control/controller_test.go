@@ -161,7 +161,7 @@ func TestCloseRestoresTheBaselineAndRefusesChanges(t *testing.T) {
 	for _, err := range []error{err, l.Release(), l.Renew(time.Minute), f.SetBaseline(baseline("all")), f.Configure(baseline("all")), f.ResetBaseline("", ""), f.SetLimits(control.Limits{})} {
 		require.ErrorIs(t, err, control.ErrClosed)
 	}
-	f.registry.SetSpec("sandbox") // is the registry's own again
+	f.registry.SetSpec("sandbox") // no controller sees it
 	require.Equal(t, "sandbox", f.on())
 	require.Empty(t, f.changes.take())
 	require.Equal(t, s.Generation, f.State().Generation)
@@ -240,8 +240,8 @@ func TestRegistrationsAreChanges(t *testing.T) {
 	require.Zero(t, gate.Load())
 }
 
-// TestConcurrentChangesShowOneGenerationAtATime has concurrent writers of
-// every kind. Their specs are such that a word in between two changes is a word of none.
+// TestConcurrentChangesShowOneGenerationAtATime runs concurrent writers of every kind. Their specs
+// are such that no generation has the word of a change that is half made.
 func TestConcurrentChangesShowOneGenerationAtATime(t *testing.T) {
 	f := newFixture(t, control.StartupBaseline(baseline("job,server")), control.MaxLeases(4))
 	words := map[spangate.Mask]bool{}
@@ -311,7 +311,7 @@ func TestConcurrentChangesShowOneGenerationAtATime(t *testing.T) {
 	readers.Wait()
 	require.Empty(t, f.State().Leases)
 
-	// The log has every change once, in order, and each goes on where the one before ended.
+	// The log has every change once and in order: each begins with the set that the last one made.
 	log := f.changes.take()
 	for i, change := range log[1:] {
 		require.Equal(t, log[i].New, change.Old)

@@ -55,8 +55,8 @@ var (
 var (
 	stateFields = fieldsOf[wire.State]()
 	stateLists  = fieldsOf[wire.State](reflect.Slice)
-	// times are names that a client may use for the field ttl by mistake.
-	times = []string{"expires", "expiry", "end", "until", "for", "duration", "timeout"}
+	// ttlMistakes are names that a client may use for the field ttl by mistake.
+	ttlMistakes = []string{"expires", "expiry", "end", "until", "for", "duration", "timeout"}
 )
 
 // generation is the field that tells a State from a Baseline.
@@ -92,8 +92,8 @@ func (e *badRequest) Error() string { return e.body.Message }
 
 // decode reads the body of r into a T, whose fields are those of the route. If the body is a whole
 // State, listed has the names that it lists.
-func decode[T any](r *http.Request, to *shape) (in T, listed map[string]bool, err error) {
-	f := &fields{to: to, values: make(map[string]json.RawMessage)}
+func decode[T any](r *http.Request, s *shape) (in T, listed map[string]bool, err error) {
+	f := &fields{shape: s, values: make(map[string]json.RawMessage)}
 	if err := f.read(r); err != nil {
 		return in, nil, err
 	}
@@ -108,19 +108,19 @@ func decode[T any](r *http.Request, to *shape) (in T, listed map[string]bool, er
 		}
 		err = badField(wire.CodeBadField, e.Field, must)
 	}
-	return in, f.listed, cmp.Or(err, f.missing(), inQuery(r))
+	return in, f.listed, cmp.Or(err, f.missing(), checkQuery(r))
 }
 
 // fields are the fields of a body.
 type fields struct {
-	to     *shape
+	shape  *shape
 	values map[string]json.RawMessage
 	listed names // if the body is a whole State
 }
 
 // missing returns an error if a required field is absent or null.
 func (f *fields) missing() error {
-	for _, oneOf := range f.to.required {
+	for _, oneOf := range f.shape.required {
 		if !slices.ContainsFunc(oneOf, func(name string) bool { return len(f.values[name]) > 0 && string(f.values[name]) != "null" }) {
 			return badField(wire.CodeMissingField, oneOf[0], "it is missing")
 		}
@@ -133,13 +133,13 @@ func noFields(r *http.Request) error {
 	if n, _ := io.ReadFull(cmp.Or[io.Reader](r.Body, http.NoBody), make([]byte, 1)); n > 0 {
 		return malformed(0, "DELETE takes no fields; send it without a body")
 	}
-	return inQuery(r)
+	return checkQuery(r)
 }
 
-// inQuery returns an error if a field is in the query, where it would have no effect.
-func inQuery(r *http.Request) error {
+// checkQuery returns an error if a field is in the query, where it would have no effect.
+func checkQuery(r *http.Request) error {
 	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
-		if isField(name) || slices.Contains(times, name) {
+		if isField(name) || slices.Contains(ttlMistakes, name) {
 			return badField(wire.CodeBadField, name, "it is in the query; fields belong in the body")
 		}
 	}
@@ -166,12 +166,12 @@ func (f *fields) read(r *http.Request) error {
 	}
 }
 
-// body reads a body and bounds its length. The decoder asks for more only if the value that it
-// reads needs all that it has, so a bound is checked then and not for what was read ahead.
+// body reads a request body and bounds its length. The bounds are checked on each Read: the decoder
+// calls it only if the current value needs more, so bytes that were read ahead do not count.
 type body struct {
 	r             io.Reader
 	d             *json.Decoder // reads from the body; nil for a form
-	read, skipped int64         // skipped are those of fields that only a State has
+	read, skipped int64         // bytes; skipped are those of fields that only a State has
 	skipping      bool
 	err           error // the error that ended the reading
 }
@@ -188,7 +188,7 @@ func (b *body) Read(p []byte) (n int, err error) {
 		n, err = b.r.Read(p[:min(len(p), 32<<10)]) // so that the bounds are checked often
 		b.read += int64(n)
 		if n > 0 || err == nil {
-			return n, nil // with an error that comes again, after the bounds
+			return n, nil // an error is returned by the next Read, after the bounds
 		}
 		if errors.Is(err, io.EOF) {
 			return 0, err
@@ -220,10 +220,10 @@ func (f *fields) readJSON(b *body) error {
 		}
 		value := json.RawMessage("null")
 		switch start := b.d.InputOffset(); {
-		case slices.Contains(f.to.fields, name):
+		case slices.Contains(f.shape.fields, name):
 			err = b.d.Decode(&value)
-		case f.to != putShape || !slices.Contains(stateFields, name):
-			return f.to.unknown(name)
+		case f.shape != putShape || !slices.Contains(stateFields, name):
+			return f.shape.unknown(name)
 		default:
 			ofState, b.skipping = name, true
 			if slices.Contains(stateLists, name) {
@@ -248,11 +248,11 @@ func (f *fields) readJSON(b *body) error {
 	if _, err := b.d.Token(); !errors.Is(err, io.EOF) {
 		return bad("something follows the JSON object")
 	}
-	var whole string
-	if json.Unmarshal(f.values[generation], &whole) == nil && whole != "" {
+	var tag string
+	if json.Unmarshal(f.values[generation], &tag) == nil && tag != "" {
 		f.listed = listed
 	} else if ofState != "" {
-		return f.to.unknown(ofState)
+		return f.shape.unknown(ofState)
 	}
 	return nil
 }
@@ -272,13 +272,13 @@ func (f *fields) readForm(b *body) error {
 		switch {
 		case !utf8.ValidString(name + given[0]):
 			return malformed(0, "a field of the form is not UTF-8")
-		case !slices.Contains(f.to.fields, name):
-			return f.to.unknown(name)
+		case !slices.Contains(f.shape.fields, name):
+			return f.shape.unknown(name)
 		case len(given) > 1:
 			return badField(wire.CodeBadField, name, "it is given twice")
 		}
 		f.values[name], _ = json.Marshal(given[0]) // a string has JSON
-		if b, ok := truth(given[0]); ok && name == allowPending {
+		if b, ok := parseBool(given[0]); ok && name == allowPending {
 			f.values[name] = strconv.AppendBool(nil, b)
 		}
 	}
@@ -324,9 +324,9 @@ func (n *listedName) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// allowing returns err, the error of a strict reading of a spec, without the unknown names that
-// are listed; nil if no other is left. It changes err.
-func allowing(err error, listed map[string]bool) error {
+// dropListed removes the listed names from the unknown names in err, the error of a strict check.
+// It returns nil if none is left. It changes err.
+func dropListed(err error, listed map[string]bool) error {
 	var unknown *spangate.ParseError
 	if !errors.Is(err, spangate.ErrUnknownName) || !errors.As(err, &unknown) {
 		return err
@@ -341,8 +341,8 @@ func allowing(err error, listed map[string]bool) error {
 	return err
 }
 
-// duration reads the field ttl.
-func duration(ttl string) (time.Duration, error) {
+// parseTTL parses the field ttl.
+func parseTTL(ttl string) (time.Duration, error) {
 	d, err := time.ParseDuration(strings.TrimSpace(ttl))
 	if err != nil {
 		err = badField(wire.CodeBadField, "ttl", fmt.Sprintf("%q is no duration such as 5m or 1h30m", spec.Head(ttl)))
@@ -352,8 +352,8 @@ func duration(ttl string) (time.Duration, error) {
 
 // unknown refuses a field that the route does not take, and says where it belongs or
 // which one may have been meant.
-func (to *shape) unknown(field string) error {
-	hint, homes, candidates := "", []string(nil), slices.Clone(to.fields) // the nearest is the first of several
+func (s *shape) unknown(field string) error {
+	hint, homes, candidates := "", []string(nil), slices.Clone(s.fields) // the nearest is the first of several
 	for _, r := range shapes {
 		candidates = append(candidates, r.fields...)
 		if slices.Contains(r.fields, field) {
@@ -365,16 +365,16 @@ func (to *shape) unknown(field string) error {
 		hint = "; the body looks like JSON: send the header Content-Type: " + typeJSON
 	case homes != nil:
 		hint = "; it belongs to " + strings.Join(homes, " and ")
-	case slices.Contains(times, field):
+	case slices.Contains(ttlMistakes, field):
 		hint = "; the time after which a lease ends is the field ttl of " + postShape.route + ", and a baseline has none"
 	case slices.Contains(stateFields, field):
 		hint = "; it is only read in a whole State, as GET gives it, with its " + generation + ", sent back as JSON to " + putShape.route
-	case slices.Contains(to.fields, nearest):
+	case slices.Contains(s.fields, nearest):
 		hint = fmt.Sprintf("; did you mean %q?", nearest)
 	case nearest != "":
 		hint = fmt.Sprintf("; did you mean %q? It belongs to another route", nearest)
 	}
-	return badField(wire.CodeBadField, field, "unknown here"+hint+"; there are "+strings.Join(to.fields, ", "))
+	return badField(wire.CodeBadField, field, "unknown here"+hint+"; there are "+strings.Join(s.fields, ", "))
 }
 
 func unsupported(what, value string) error {

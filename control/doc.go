@@ -8,10 +8,9 @@
 //	((baseline − what leases quiet) ∪ what leases add) − deny, under the ceiling
 //
 // The baseline is the set that configuration or a person chose. A lease adds groups, quiets
-// groups of the baseline, or both, for one owner and a limited time: all for five minutes goes
-// off by itself, and sql that is quiet for ten comes back. A lease takes nothing from another
-// lease. The set is computed when something changes and never when a site asks: a site's cost
-// stays that of [spangate.Gate.On].
+// groups of the baseline, or both, for one owner and a limited time, and ends by itself. A lease
+// takes nothing from another lease. The set is computed when something changes and never at a
+// site, which still costs one [spangate.Gate.On].
 //
 // # Configuration
 //
@@ -57,8 +56,7 @@
 //	curl -H "$AUTH" -X DELETE localhost:8080/spans/leases/ID
 //	curl -H "$AUTH" localhost:8080/spans/leases -d quiet=sql -d ttl=10m -d owner=me
 //
-// What GET gives can be sent back, here only if nothing has changed since the answer with that
-// ETag:
+// Send a state back, here only if nothing has changed since the answer with that ETag:
 //
 //	curl localhost:8080/spans/ > before.json
 //	curl -H "$AUTH" -X PUT localhost:8080/spans/ -H 'Content-Type: application/json' \

@@ -41,11 +41,11 @@ const maxPrefixLen = 128
 // wins. A prefix has ASCII letters, digits and '_', begins with no digit and ends with no '_',
 // and has at most 128 bytes.
 //
-// True is 1, true, yes or on, false is 0, false, no or off, in any case; anything else is an
-// error, whatever the other variables say. OTEL_SDK_DISABLED is read as OpenTelemetry specifies:
-// true, in any case, is true, and anything else is false and no error. A blank variable counts
-// as unset. The first that is not blank wins, whether or not the names in it are registered. To
-// have nothing on although spans are enabled, write -all.
+// True is 1, true, yes or on, false is 0, false, no or off, in any case; anything else in a
+// variable that wins is an error, even if another variable has everything off. OTEL_SDK_DISABLED
+// is read as OpenTelemetry specifies: true, in any case, is true, and anything else is false and
+// no error. A blank variable counts as unset. The first that is not blank wins, whether or not
+// the names in it are registered. To have nothing on although spans are enabled, write -all.
 //
 // The baseline's Who is "environment", and its Why names the variable that decided. A spec is
 // ignored while no …_ENABLED is set: everything is off, and Why says what to set. A Python process
@@ -87,7 +87,7 @@ func (e environment) baseline() (Baseline, error) {
 	}
 	enabled, traces, spans := e.first("_ENABLED"), e.first("_TRACES_ENABLED"), e.first("_SPAN_GROUPS")
 	for _, v := range []variable{enabled, traces} {
-		if _, ok := truth(v.value); v.name != "" && !ok {
+		if _, ok := parseBool(v.value); v.name != "" && !ok {
 			return v.refuse("is neither true nor false", errors.New("write 1, true, yes or on, or else 0, false, no or off"))
 		}
 	}
@@ -134,8 +134,8 @@ func (e environment) unset(suffix string) string {
 	return spec.Head("neither " + strings.Join(e.prefixes[:last], suffix+", ") + suffix + " nor " + e.prefixes[last] + suffix + " is set")
 }
 
-// ignored returns what to set for v, a spec, to count, as text to add to a reason, or "" if there
-// is no v.
+// ignored returns a suffix for a reason: that v, a spec, is ignored, and what to set. It is "" if v
+// is zero.
 func (v variable) ignored() string {
 	if v.name == "" {
 		return ""
@@ -149,13 +149,13 @@ func (v variable) refuse(why string, err error) (Baseline, error) {
 }
 
 func (v variable) isFalse() bool {
-	value, ok := truth(v.value)
+	value, ok := parseBool(v.value)
 	return ok && !value
 }
 
 // warnPython logs what to set for Python instead if v is a variable that Python reads and its
-// spec has an exclusion, which Python refuses. It returns the same as text to add to a reason,
-// or "".
+// spec has an exclusion, which Python refuses. It returns the same as a suffix for a
+// reason, or "".
 func (v variable) warnPython() string {
 	excludes := false
 	for entry := range spec.Entries(v.value) {
@@ -174,11 +174,11 @@ func (v variable) warnPython() string {
 	return "; nemo-lens refuses its exclusion, for Python set " + instead
 }
 
-var truths = map[string]bool{"1": true, "true": true, "yes": true, "on": true, "0": false, "false": false, "no": false, "off": false}
+var boolWords = map[string]bool{"1": true, "true": true, "yes": true, "on": true, "0": false, "false": false, "no": false, "off": false}
 
-// truth reads a truth value as people write it, and reports whether it is one.
-func truth(text string) (value, ok bool) {
-	value, ok = truths[strings.ToLower(spec.Trim(text))]
+// parseBool parses one of boolWords, and reports whether text is one.
+func parseBool(text string) (value, ok bool) {
+	value, ok = boolWords[strings.ToLower(spec.Trim(text))]
 	return value, ok
 }
 

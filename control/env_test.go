@@ -127,13 +127,13 @@ func TestTracesAndTheSDKCanBeSwitchedOffInTheEnvironment(t *testing.T) {
 		require.Equal(t, c.spec, b.Spec, "%v", c.env)
 		require.Contains(t, b.Why, c.why, "%v", c.env)
 	}
-	// A value that is neither true nor false is an error, whatever else is set.
+	// A value that is neither true nor false is an error, unless another variable wins over it.
 	for _, name := range []string{on, gym, lens} {
 		for _, other := range []string{on, sdk, gym} {
 			env := map[string]string{other: "true", name: "junk"}
 			b, err := control.FromLookup(lookup(env))
 			if name == lens && other == gym {
-				require.NoError(t, err, "it is not read")
+				require.NoError(t, err, "the other wins")
 				continue
 			}
 			requireEnvironmentError(t, err)
@@ -255,7 +255,7 @@ func TestExclusionThatPythonReadsIsWarnedAbout(t *testing.T) {
 	}
 	require.Equal(t, 3, log.lines(), log.String())
 	for _, b := range baselines {
-		newFixture(t, control.StartupBaseline(b)) // which takes the reason
+		newFixture(t, control.StartupBaseline(b)) // the reason is accepted
 	}
 }
 
@@ -291,7 +291,7 @@ func TestFlagReplacesTheBaseline(t *testing.T) {
 	require.ErrorIs(t, control.Flag(&b).Set(tooLong), spangate.ErrSpecTooLong)
 	var usage strings.Builder
 	flags.SetOutput(&usage)
-	flags.PrintDefaults() // asks the zero value for its text
+	flags.PrintDefaults() // calls String on the zero value
 	require.Contains(t, usage.String(), `(default default)`)
 }
 

@@ -34,7 +34,7 @@ var (
 	// ErrNoLease is a lease that never was or has ended.
 	ErrNoLease = errors.New("no such lease")
 
-	// errStale is a change that must follow on another generation. Only requests make one.
+	// errStale is a request whose If-Match is not the current generation.
 	errStale = errors.New("the state is no longer of the generation in If-Match; get it again, and decide again")
 )
 
@@ -47,7 +47,7 @@ type Error struct {
 	// Op is what was refused: an operation, as in "new" or "lease", or the value of a field, as
 	// in "owner" or "spec".
 	Op string
-	// Input is what is at fault, as given, or empty if it is nothing in particular.
+	// Input is the value at fault, as given; it may be empty.
 	Input string
 	// Err is the reason, with its particulars.
 	Err error
@@ -67,7 +67,7 @@ func (e *Error) Error() string {
 // Unwrap returns e.Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// because returns reason, explained.
+// because returns an error that wraps reason and explains it.
 func because(reason error, format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{reason}, args...)...)
 }

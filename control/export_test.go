@@ -9,11 +9,11 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
-// DefaultInterval is the time between two looks at a watched file without [Interval].
+// DefaultInterval is the time between two reads of a watched file without [Interval].
 const DefaultInterval = defaultInterval
 
-// Patience is how long a look waits for a file system that does not answer.
-func Patience(d time.Duration) WatchOption { return func(o *watchOptions) { o.patience = d } }
+// ReadTimeout sets how long Reload waits for a file system that does not answer.
+func ReadTimeout(d time.Duration) WatchOption { return func(o *watchOptions) { o.readTimeout = d } }
 
 // Drain lets the change log begin, waits at most d until it is empty, and reports whether it is.
 func Drain(c *Controller, d time.Duration) bool {
@@ -21,7 +21,7 @@ func Drain(c *Controller, d time.Duration) bool {
 	return c.queue.wait(d)
 }
 
-// WithLock calls fn with the lock of changes held.
+// WithLock calls fn with the registry locked.
 func WithLock(c *Controller, fn func()) {
 	if t, err := c.begin(author{}); err == nil {
 		defer t.end()
@@ -36,7 +36,7 @@ func StopTimer(c *Controller) {
 	c.timer.Stop()
 }
 
-// LogRefusal is how the endpoint logs a refusal.
+// LogRefusal logs a refusal as the endpoint does.
 func LogRefusal(c *Controller, attrs ...slog.Attr) { c.logRefusal(attrs...) }
 
 // Dropped returns how many records of the change log were dropped.
@@ -51,5 +51,5 @@ const (
 // Put queues fn in the change log.
 func Put(c *Controller, fn func()) { c.queue.put(fn) }
 
-// WireState returns a state as the endpoint answers with it, but for Writable.
+// WireState returns s as the endpoint answers with it, except for Writable.
 func WireState(s State) wire.State { return wireState(s) }

@@ -201,7 +201,7 @@ func manyNames(n int) string {
 	return strings.Join(names, ",")
 }
 
-// withLeases returns a fixture with leases that have a spec each.
+// withLeases returns a fixture with leases on 15 specs.
 func withLeases(t testing.TB, leases int) *fixture {
 	f := newFixture(t, control.MaxLeases(leases))
 	for i := range leases {
@@ -225,8 +225,8 @@ func TestStateOfThousandsOfLeasesCanBeSentBack(t *testing.T) {
 	require.Equal(t, "default,-job", as[wire.State](e.json("PUT", "/", indented.String()), 200).Spec)
 }
 
-// TestListsDoNotCountTowardsTheLengthOfTheRest has a spec as long as a body may nearly be, before
-// and after lists that are longer.
+// TestListsDoNotCountTowardsTheLengthOfTheRest sends specs of almost the longest body, before and
+// after lists that are longer.
 func TestListsDoNotCountTowardsTheLengthOfTheRest(t *testing.T) {
 	e := newEndpoint(t, newFixture(t), anyone())
 	for _, length := range []int{10_000, 33_000, 50_000, 60_000, 65_000} {

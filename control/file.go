@@ -25,7 +25,7 @@ var (
 	errWriting    = errors.New("it is being written")
 )
 
-// reading is the result of one read of a file. Two that are equal found the same.
+// reading is the result of one read of a file. Equal readings found the same.
 type reading struct {
 	text string
 	err  error

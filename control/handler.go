@@ -29,14 +29,13 @@ func CrossOrigin(p *http.CrossOriginProtection) HandlerOption {
 }
 
 // Handler returns the endpoint of c, to be mounted anywhere; package wire has its routes and
-// their shapes. Mount it with a slash at the end, since its routes lie below, and strip what is
-// above:
+// their shapes. Mount it at a path that ends in a slash, and strip that prefix:
 //
 //	mux.Handle("/spans/", http.StripPrefix("/spans", control.Handler(c, …)))
 //
 // Any client that can reach it can read it. A change that a browser sends for another site is
-// refused with 403. The answer to a GET is built once for each generation and shared by all
-// clients. The handler of a nil controller answers every request with 503.
+// refused with 403. The answer to a GET is built once after each change of the state and shared
+// by all clients. The handler of a nil controller answers every request with 503.
 func Handler(c *Controller, opts ...HandlerOption) http.Handler {
 	h := &handler{c: c, crossOrigin: http.NewCrossOriginProtection()}
 	apply(h, opts)
@@ -50,8 +49,8 @@ type handler struct {
 	snapshots   snapshots
 }
 
-// methods has the methods of each path, as in the header Allow. HEAD is GET: the server leaves the
-// body out.
+// methods has the methods of each route, as in the header Allow. HEAD is served as GET: net/http
+// leaves the body out.
 var methods = map[string]string{
 	"/": "GET, HEAD, PUT, DELETE", "/leases": "POST", "/leases/{id}": "PATCH, DELETE", "/page/{file}": "GET, HEAD",
 }
@@ -60,7 +59,7 @@ var methods = map[string]string{
 // with the state.
 type changeFunc func(*Controller, *http.Request, author) (*lease, error)
 
-// changes has the methods that are no reads.
+// changes has the change that each method and route makes.
 var changes = map[string]changeFunc{
 	"PUT /":              putBaseline,
 	"DELETE /":           func(c *Controller, _ *http.Request, by author) (*lease, error) { return nil, c.resetBaseline(by, "") },
@@ -71,8 +70,8 @@ var changes = map[string]changeFunc{
 	},
 }
 
-// pathOf returns the path of a URL as methods has it, if it does.
-func pathOf(urlPath string) string {
+// routeOf returns the key of methods for the path of a URL, or the path if there is none.
+func routeOf(urlPath string) string {
 	switch dir, name := path.Split(urlPath); {
 	case urlPath == "":
 		return "/"
@@ -94,13 +93,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path == "" && r.Method == http.MethodGet && prefersHTML(r.Header) {
-		// A browser finds the links of the page below it only if its path ends in a slash.
+		// The relative links of the page work only if its path ends in a slash.
 		mounted, _, _ := strings.Cut(r.RequestURI, "?")
 		w.Header().Set("Location", "./"+path.Base(mounted)+"/")
 		w.WriteHeader(http.StatusTemporaryRedirect)
 		return
 	}
-	route := pathOf(r.URL.Path)
+	route := routeOf(r.URL.Path)
 	allow, known := methods[route]
 	change := changes[r.Method+" "+route]
 	switch {
@@ -112,9 +111,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case change != nil:
 		h.serveChange(w, r, change)
 	case route == "/":
-		h.show(w, r)
+		h.serveState(w, r)
 	default:
-		h.file(w, r)
+		h.serveFile(w, r)
 	}
 }
 
@@ -122,13 +121,13 @@ func notFound(w http.ResponseWriter) {
 	answer(w, http.StatusNotFound, wire.Error{Code: wire.CodeNotFound, Message: "there is no such path; there are /, /leases and /leases/{id}, below where the endpoint is mounted"})
 }
 
-// show answers with the state: a page for a client that prefers one, JSON otherwise.
-func (h *handler) show(w http.ResponseWriter, r *http.Request) {
+// serveState answers with the state: a page for a client that prefers one, JSON otherwise.
+func (h *handler) serveState(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Accept")
 	switch s := h.snapshots.get(h.c); {
 	case prefersHTML(r.Header):
 		h.answerPage(w, r, s)
-	case !s.whole && unchanged(r.Header, s.tag):
+	case !s.hadRoots && unchanged(r.Header, s.tag):
 		w.Header().Set("ETag", s.tag)
 		w.WriteHeader(http.StatusNotModified)
 	default:
@@ -136,8 +135,8 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// file answers with a file that the page loads.
-func (h *handler) file(w http.ResponseWriter, r *http.Request) {
+// serveFile answers with a file that the page loads.
+func (h *handler) serveFile(w http.ResponseWriter, r *http.Request) {
 	content, contentType, err := page.File(path.Base(r.URL.Path))
 	if err != nil {
 		notFound(w)
@@ -170,7 +169,7 @@ func (h *handler) serveChange(w http.ResponseWriter, r *http.Request, change cha
 	}
 }
 
-// admit returns the author of a change, or the error if the request may not make one.
+// admit returns the author of the change, or why the request may not make it.
 func (h *handler) admit(r *http.Request) (author, error) {
 	if h.authorize == nil {
 		return author{}, forbidden(wire.CodeForbidden, "this endpoint changes nothing: the program has given it no authoriser; pass control.Authorize to control.Handler, as with control.BearerToken")
@@ -179,12 +178,12 @@ func (h *handler) admit(r *http.Request) (author, error) {
 		return author{}, forbidden(wire.CodeCrossOrigin, "a browser sent this for another site: "+err.Error()+"; pass control.CrossOrigin to control.Handler to trust that site")
 	}
 	who, err := h.authorize(r)
-	var missing *Unauthorized
+	var unauthorized *Unauthorized
 	switch {
-	case errors.As(err, &missing):
+	case errors.As(err, &unauthorized):
 		challenge := `Bearer realm="spangate"`
-		if missing != nil && missing.Challenge != "" {
-			challenge = missing.Challenge
+		if unauthorized != nil && unauthorized.Challenge != "" {
+			challenge = unauthorized.Challenge
 		}
 		return author{}, &badRequest{http.StatusUnauthorized, wire.Error{Code: wire.CodeUnauthorized, Message: "the authoriser refuses: " + err.Error()}, challenge}
 	case err != nil:
@@ -213,7 +212,7 @@ func postLease(c *Controller, r *http.Request, by author) (*lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	ttl, err := duration(in.TTL)
+	ttl, err := parseTTL(in.TTL)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +226,7 @@ func patchLease(c *Controller, r *http.Request, by author) (*lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	ttl, err := duration(in.TTL)
+	ttl, err := parseTTL(in.TTL)
 	if err != nil {
 		return nil, err
 	}

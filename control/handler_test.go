@@ -45,7 +45,7 @@ type response struct {
 	body   string
 }
 
-// serve calls a handler without a server between.
+// serve calls a handler without a server.
 func serve(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
@@ -79,7 +79,7 @@ func (e *endpoint) json(method, path, body string, headers ...string) response {
 	return e.do(method, path, body, append([]string{"Content-Type", "application/json"}, headers...)...)
 }
 
-// as decodes the body, whose fields T must all have, and requires the status.
+// as requires the status, and decodes the body into a T, which must have all of its fields.
 func as[T any](r response, status int) (v T) {
 	r.t.Helper()
 	require.Equal(r.t, status, r.status, r.body)
@@ -275,9 +275,9 @@ func TestChangesWithoutAuthorisationAreRefused(t *testing.T) {
 }
 
 func TestAuthoriserNamesTheAuthor(t *testing.T) {
-	asked := 0
+	calls := 0
 	e := newEndpoint(t, newFixture(t), control.Authorize(func(r *http.Request) (string, error) {
-		asked++
+		calls++
 		return r.Header.Get("X-User"), nil
 	}))
 	s := as[wire.State](e.form("PUT", "/", "spec=job&who=bob", "X-User", "ann"), 200)
@@ -290,9 +290,9 @@ func TestAuthoriserNamesTheAuthor(t *testing.T) {
 	as[wire.Lease](e.do("DELETE", "/leases/"+l.ID, "", "X-User", "bob"), 200)
 	require.Equal(t, "bob", e.State().Changes[0].Who)
 	e.form("POST", "/leases", "spec=job&ttl=1h").refused(400, wire.CodeBadField)
-	require.Equal(t, 5, asked)
+	require.Equal(t, 5, calls)
 	e.do("GET", "/", "")
-	require.Equal(t, 5, asked, "a read is not authorised")
+	require.Equal(t, 5, calls, "a read is not authorised")
 
 	e.form("PUT", "/", "spec=job", "X-User", strings.Repeat("x", 1000)).refused(403, wire.CodeForbidden)
 }
@@ -658,8 +658,8 @@ func TestFullAndClosedControllersRefuseChanges(t *testing.T) {
 	as[wire.State](e.do("GET", "/", ""), 200)
 }
 
-// TestStateOfAWholeJobCanBeSentBack has as many groups as the libraries of a training job, all
-// on in every change of the state, and 30 leases.
+// TestStateOfAWholeJobCanBeSentBack uses as many groups as the libraries of a training job have, all
+// of them in every change, and 30 leases.
 func TestStateOfAWholeJobCanBeSentBack(t *testing.T) {
 	f := newFixture(t)
 	var groups []spangate.Group

@@ -17,7 +17,7 @@ import (
 type intent struct {
 	baseline, startup Baseline
 	deny, ceiling     string
-	leases            []*lease // the first to end first
+	leases            []*lease // sorted by end
 	specs, quiets     counts   // of the leases
 	size              int      // the sum of the sizes of the leases
 }
@@ -53,14 +53,14 @@ func (c counts) add(spec string, n int) {
 	}
 }
 
-// lease is one lease. It is immutable: to renew it is to put another in its place.
+// lease is one lease. It is immutable: a renewal replaces it.
 type lease struct {
 	LeaseRequest
 	id         string
 	start, end time.Time // with their monotonic readings
 }
 
-// size is what it counts for in [MaxLeasesLen].
+// size is how much of [MaxLeasesLen] l takes.
 func (l *lease) size() int { return len(l.Owner) + len(l.Why) + len(l.Spec) + len(l.Quiet) }
 
 // left returns how long l still has, to the millisecond.

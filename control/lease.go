@@ -15,8 +15,8 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// MaxLeasesLen is the length in bytes of what all leases of a controller together may hold:
-// the specs, owners and reasons of their requests. A lease beyond it is [ErrTooManyLeases].
+// MaxLeasesLen bounds the specs, owners and reasons of all leases of a controller together, in
+// bytes. A lease beyond it is [ErrTooManyLeases].
 const MaxLeasesLen = 4 << 20
 
 // LeaseRequest asks for a lease. A lease adds what Spec selects, quiets what Quiet selects, or
@@ -78,7 +78,7 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 	defer t.end()
 	req.Spec, req.Quiet = nonBlank(req.Spec), nonBlank(req.Quiet)
 	for _, text := range []*string{&req.Owner, &req.Spec, &req.Quiet, &req.Why} {
-		*text = strings.Clone(*text) // so that no longer string, such as a body, is kept
+		*text = strings.Clone(*text) // so that the lease does not keep a request body in memory
 	}
 	l := &lease{req, strings.ToLower(rand.Text()[:13]), t.at, t.at.Add(req.TTL)}
 	n, size := len(t.intent.leases), t.intent.size
@@ -97,7 +97,7 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 	return l, nil
 }
 
-// checkLease returns an error if a spec of req is refused, or if the two can do nothing. Like
+// checkLease returns an error if a spec of req is refused, or if neither can have an effect. Like
 // checkSpec it is called without the lock.
 func (c *Controller) checkLease(req LeaseRequest) error {
 	if err := c.checkSpec(req.Spec, req.AllowPending); err != nil {
@@ -136,8 +136,8 @@ func selects(now plan.Generation, text string, allowPending bool) bool {
 	return false
 }
 
-// Renew lets the lease live for ttl from now on, which may be longer or shorter than it
-// would have: more than 0, at most what [MaxTTL] allows. The error is an [*Error] for [ErrTTL],
+// Renew lets the lease live for ttl from now on, longer or shorter than before: more than 0, at
+// most what [MaxTTL] allows. The error is an [*Error] for [ErrTTL],
 // [ErrNoLease] or [ErrClosed].
 func (c *Controller) Renew(id string, ttl time.Duration) error {
 	_, err := c.renew(author{}, id, ttl)
@@ -176,7 +176,7 @@ func (c *Controller) release(by author, id string) (*lease, error) {
 	return l, nil
 }
 
-// take begins a change without the lease.
+// take begins a change that removes the lease, and returns the lease.
 func (c *Controller) take(by author, id string) (*tx, *lease, error) {
 	t, err := c.begin(by)
 	if err != nil {
@@ -247,7 +247,7 @@ func (c *Controller) arm() {
 	}
 }
 
-// onTimer makes a change that ends leases, and nothing else.
+// onTimer ends the leases whose time has passed.
 func (c *Controller) onTimer() {
 	if t, err := c.begin(author{}); err == nil {
 		t.end()
@@ -269,7 +269,7 @@ func (t *tx) expire() {
 		what = "lease " + ended[0].id
 	}
 	t.commit(KindExpiry, owners(ended), what+" ended")
-	t.intent = t.intent.clone() // that which was committed must not change
+	t.intent = t.intent.clone() // the committed intent must not change
 }
 
 // owners returns the owners of leases, at a bounded length.

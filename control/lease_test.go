@@ -27,7 +27,7 @@ func (f *fixture) lease(t testing.TB, owner, spec string, ttl time.Duration) con
 	return l
 }
 
-// sleep lets d pass, and waits for what has become due by then.
+// sleep lets d pass, and waits until all that is due by then is done.
 func sleep(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -192,7 +192,7 @@ func TestLeasesThatEndTogetherAreOneChange(t *testing.T) {
 	})
 }
 
-// TestExpiryWhileTheLockIsHeld uses the real clock, since the clock of a bubble stands
+// TestExpiryWhileTheLockIsHeld uses the real clock, since the clock of a synctest bubble stands
 // still while a goroutine waits for a lock. It passes on a slow machine too.
 func TestExpiryWhileTheLockIsHeld(t *testing.T) {
 	f := newFixture(t, control.StartupBaseline(baseline("job")))

@@ -23,8 +23,8 @@ type modelLease struct {
 	end         time.Time
 }
 
-// model is a naive controller: everything is computed anew on every read. Of the code under test
-// it uses Catalog.Resolve.
+// model is a naive controller that computes everything on every read. Of the code under test it uses
+// only Catalog.Resolve.
 type model struct {
 	base, startup, deny, ceiling string
 	leases                       map[string]modelLease
@@ -41,9 +41,9 @@ func (m *model) selects(spec string) (gym, db spangate.Mask) {
 	return gym, db
 }
 
-// mayDo reports whether a lease on spec can do something: it selects a group, or has a name
-// that may be registered later and that it does not exclude.
-func (m *model) mayDo(spec string) bool {
+// canHaveEffect reports whether spec selects a group, or has a name that may be registered later
+// and that it does not exclude.
+func (m *model) canHaveEffect(spec string) bool {
 	if gym, db := m.selects(spec); gym != 0 || db != 0 {
 		return true
 	}
@@ -83,7 +83,7 @@ func (m *model) expire() {
 // noDeadline hides a test's Deadline, which must not be called in a bubble.
 type noDeadline struct{ testing.TB }
 
-func TestControllerDoesWhatTheModelDoes(t *testing.T) {
+func TestControllerMatchesTheModel(t *testing.T) {
 	entry := rapid.Custom(func(t *rapid.T) string {
 		name := rapid.SampledFrom([]string{"job", "step", "server", "sandbox", "verify", "query", "tx", "default", "per_rollout", "all", ""}).Draw(t, "name")
 		return rapid.SampledFrom([]string{"", "", "", "-"}).Draw(t, "sign") + name
@@ -119,7 +119,7 @@ func TestControllerDoesWhatTheModelDoes(t *testing.T) {
 				"lease": func(t *rapid.T) {
 					req := control.LeaseRequest{Owner: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "owner"), Spec: spec.Draw(t, "spec"), Quiet: spec.Draw(t, "quiet"), TTL: ttl.Draw(t, "ttl"), AllowPending: true}
 					l, err := c.Lease(req)
-					if !m.mayDo(req.Spec) && !m.mayDo(req.Quiet) {
+					if !m.canHaveEffect(req.Spec) && !m.canHaveEffect(req.Quiet) {
 						require.ErrorIs(t, err, control.ErrNoEffect)
 						return
 					}

@@ -19,8 +19,7 @@ type metrics struct {
 	registration metric.Registration
 }
 
-// register makes every collection of p read c, so that the instruments cost a change next to
-// nothing.
+// register makes every collection of p read c, so that a change costs almost nothing more.
 func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 	meter := p.Meter("github.com/spangate/spangate/control")
 	var err3 error

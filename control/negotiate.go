@@ -17,7 +17,7 @@ func prefersHTML(h http.Header) bool {
 }
 
 // quality returns the weight, 0 to 1, that the header Accept gives a media type: that of the
-// most specific range that matches. A range without a weight that can be read has 1.
+// most specific range that matches. A range without a valid weight has 1.
 func quality(accept, mediaType string) (weight float64) {
 	kind, _, _ := strings.Cut(mediaType, "/")
 	ranges := []string{"*/*", kind + "/*", mediaType}

@@ -19,10 +19,10 @@ import (
 
 type nilProvider struct{ noop.MeterProvider }
 
-// TestNilAndZeroControllersRefuse calls every method of the controller, with zero arguments
-// and with some that are right.
+// TestNilAndZeroControllersRefuse calls every method of the controller, with zero and with valid
+// arguments.
 func TestNilAndZeroControllersRefuse(t *testing.T) {
-	right := map[reflect.Type]reflect.Value{
+	valid := map[reflect.Type]reflect.Value{
 		reflect.TypeFor[string]():               reflect.ValueOf("x"),
 		reflect.TypeFor[time.Duration]():        reflect.ValueOf(time.Minute),
 		reflect.TypeFor[control.LeaseRequest](): reflect.ValueOf(control.LeaseRequest{Owner: "me", Spec: "job", TTL: time.Minute}),
@@ -40,7 +40,7 @@ func TestNilAndZeroControllersRefuse(t *testing.T) {
 						if fn.Type().IsVariadic() && j == fn.Type().NumIn()-1 {
 							break
 						}
-						arg, ok := right[fn.Type().In(j)]
+						arg, ok := valid[fn.Type().In(j)]
 						if zero || !ok {
 							arg = reflect.Zero(fn.Type().In(j))
 						}

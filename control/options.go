@@ -36,7 +36,7 @@ type options struct {
 	roots         func(*spangate.Gate) spangate.Mask
 }
 
-// program is the who of a change for which no other is named.
+// program is the default who of a change.
 const program = "program"
 
 // apply applies the options that are not nil.
@@ -97,8 +97,8 @@ func Logger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 // The first call is for the start-up baseline, and comes after [New] has returned: at the first
 // change that is made with the controller, or a tenth of a second after New. Old and New are equal
 // for a change that turns nothing on or off, such as a renewal, the closing, or another spec that
-// selects the same groups: a callback that wants only the others compares the two. A change whose
-// record is dropped makes no call.
+// selects the same groups: a callback can compare the two. A change that finds the
+// queue of the change log full makes no call.
 func OnChange(fn func(Change)) Option {
 	return func(o *options) {
 		if fn != nil {
@@ -108,17 +108,17 @@ func OnChange(fn func(Change)) Option {
 }
 
 // Roots lets [Controller.State] and the endpoint show the groups that begin traces and are off,
-// so that spans of other groups have no span above them. of returns the groups of a gate that
+// so that spans of other groups have no span above them. roots returns the groups of a gate that
 // begin traces; pass [otelgate.TracerProvider.Roots] of the program's provider:
 //
 //	control.New(r, control.Roots(provider.Roots))
 //
-// Every read of the state calls of, with the gate of each namespace, from any goroutine. A nil of
-// has no effect.
+// Every read of the state calls roots with the gate of each namespace, from any goroutine. A nil
+// roots has no effect.
 //
 // [otelgate.TracerProvider.Roots]: https://pkg.go.dev/github.com/spangate/spangate/otelgate#TracerProvider.Roots
-func Roots(of func(gate *spangate.Gate) spangate.Mask) Option {
-	return func(o *options) { o.roots = of }
+func Roots(roots func(gate *spangate.Gate) spangate.Mask) Option {
+	return func(o *options) { o.roots = roots }
 }
 
 // Metrics makes the controller report to p, until it is closed:

@@ -93,7 +93,7 @@ func (q *queue) next() func() {
 		q.reportMissed()
 	}
 	if len(q.waiting) == 0 {
-		q.waiting = nil // and not an array as long as it ever was
+		q.waiting = nil // frees the array
 		close(q.idle)
 		q.idle = nil
 		return nil

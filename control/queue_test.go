@@ -174,7 +174,7 @@ func TestQueueIsBoundedAndReportsDrops(t *testing.T) {
 		require.NoError(t, c.SetBaseline(control.Baseline{Spec: specs[i%2], Who: fmt.Sprint(i)}))
 	}
 	require.EqualValues(t, extra, control.Dropped(c))
-	require.Len(t, c.State().Changes, control.MaxChanges, "the state has the latest all the same")
+	require.Len(t, c.State().Changes, control.MaxChanges, "the state has the latest, dropped or not")
 	require.Equal(t, fmt.Sprint(control.MaxQueued+extra-1), c.State().Changes[0].Who)
 	b.release()
 	require.True(t, control.Drain(c, time.Minute))
@@ -196,7 +196,7 @@ func TestQueueIsBoundedAndReportsDrops(t *testing.T) {
 	require.Zero(t, control.Dropped(f.Controller), "another controller's queue is its own")
 }
 
-// TestDropsAreReportedInTheirPlace lets one record through between two runs of drops.
+// TestDropsAreReportedInTheirPlace drops records, logs one, and drops more.
 func TestDropsAreReportedInTheirPlace(t *testing.T) {
 	step := make(chan struct{}, 2)
 	log := new(records)
@@ -214,7 +214,7 @@ func TestDropsAreReportedInTheirPlace(t *testing.T) {
 	control.Put(f.Controller, waits)
 	fill(control.MaxQueued + 6) // 7 too many
 	step <- struct{}{}
-	receive(t, "the queue", entered) // one place is free, which a report and a function share
+	receive(t, "the queue", entered) // one place is free, for a report and a function
 	fill(3)                          // 2 too many
 	require.EqualValues(t, 7+2, control.Dropped(f.Controller))
 	step <- struct{}{}
@@ -291,7 +291,6 @@ func TestCloseMayBeCalledByACallback(t *testing.T) {
 	}
 }
 
-// TestCloseWaitsForTheQueueAtMostATenthOfASecond has slow callbacks.
 func TestCloseWaitsForTheQueueAtMostATenthOfASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls list
@@ -435,16 +434,16 @@ func TestRecordsHaveTheTimeOfTheChange(t *testing.T) {
 	})
 }
 
-// levelHandler is a handler that takes nothing.
-type levelHandler struct{ slog.Handler }
+// disabledHandler is a handler that is enabled for no level.
+type disabledHandler struct{ slog.Handler }
 
-func (levelHandler) Enabled(context.Context, slog.Level) bool { return false }
-func (levelHandler) Handle(context.Context, slog.Record) error {
+func (disabledHandler) Enabled(context.Context, slog.Level) bool { return false }
+func (disabledHandler) Handle(context.Context, slog.Record) error {
 	panic("Handle was called although Enabled said no")
 }
 
 func TestHandlerThatIsNotEnabledGetsNothing(t *testing.T) {
-	f := newFixture(t, control.Logger(slog.New(levelHandler{slog.DiscardHandler})))
+	f := newFixture(t, control.Logger(slog.New(disabledHandler{slog.DiscardHandler})))
 	require.NoError(t, f.SetBaseline(baseline("job")))
 	f.changes.take()
 	require.Zero(t, control.Dropped(f.Controller))

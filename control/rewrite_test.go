@@ -16,7 +16,7 @@ const rewriterEnv = "SPANGATE_TEST_REWRITE"
 // select what one of them selects.
 var rewritten = []string{"job,server,sandbox", "step,verify,agent,model_call", "optimizer,\nrollout,\n http_client", "evaluate"}
 
-// rewrites is how often it writes. The last spec is written last.
+// rewrites is how often it writes; the last of rewritten comes last.
 const rewrites = 10_000
 
 // rewrite rewrites the file in each of five ways, as fast as it can.

@@ -92,7 +92,7 @@ func (c *Controller) State() State {
 		return State{Enabled: none, Roots: none, Pending: none, Groups: []Group{}, Presets: []Preset{}, Leases: []LeaseInfo{}, Changes: []Change{}}
 	}
 	v := c.view.Load()
-	return c.show(v, v.roots(c.origins(v)), time.Now())
+	return c.stateOf(v, v.roots(c.origins(v)), time.Now())
 }
 
 // origins returns the groups of v that begin traces.
@@ -112,12 +112,12 @@ func (v *view) roots(origins []string) []string {
 	}))
 }
 
-// show returns the state of v with these roots at this time.
-func (c *Controller) show(v *view, roots []string, now time.Time) State {
+// stateOf returns the state of v with these roots at this time.
+func (c *Controller) stateOf(v *view, roots []string, now time.Time) State {
 	r := newResolver(v)
 	s := State{
 		Baseline: v.intent.baseline, Startup: v.intent.startup,
-		Generation: v.tag(), Now: shown(now), Pinned: v.Pinned(),
+		Generation: v.tag(), Now: utcMilli(now), Pinned: v.Pinned(),
 		Deny: v.intent.deny, Ceiling: v.intent.ceiling,
 		Enabled: append([]string{}, v.enabled...), Roots: slices.Clone(roots),
 		Groups: []Group{}, Presets: r.presets(), Leases: make([]LeaseInfo, 0, len(v.intent.leases)), Changes: []Change{},
@@ -168,11 +168,11 @@ type resolver struct {
 
 func newResolver(v *view) *resolver {
 	r := &resolver{view: v, bySpec: make(map[string]selection)}
-	r.baseline, r.deny, r.ceiling = r.of(v.intent.baseline.Spec), r.of(v.intent.deny), r.of(v.intent.ceiling)
+	r.baseline, r.deny, r.ceiling = r.selectionOf(v.intent.baseline.Spec), r.selectionOf(v.intent.deny), r.selectionOf(v.intent.ceiling)
 	return r
 }
 
-func (r *resolver) of(spec string) selection {
+func (r *resolver) selectionOf(spec string) selection {
 	s, ok := r.bySpec[spec]
 	if !ok {
 		s.groups, s.pending = r.Resolve(spec)
@@ -222,24 +222,24 @@ func (r *resolver) presets() []Preset {
 }
 
 func (r *resolver) lease(l *lease, now time.Time) LeaseInfo {
-	adds, quiets := r.of(l.Spec), r.of(l.Quiet)
+	adds, quiets := r.selectionOf(l.Spec), r.selectionOf(l.Quiet)
 	return LeaseInfo{
 		LeaseRequest: l.LeaseRequest, ID: l.id,
 		Groups: slices.Clone(adds.groups), Quieted: slices.Clone(quiets.groups),
 		StillOn: filter(quiets.groups, r.on), Withheld: filter(adds.groups, r.withheld),
 		Pending: sorted(append(append([]string{}, adds.pending...), quiets.pending...)),
-		Start:   shown(l.start), End: shown(l.end), Left: l.left(now),
+		Start:   utcMilli(l.start), End: utcMilli(l.end), Left: l.left(now),
 	}
 }
 
-// tag returns the generation as text for clients. It differs between any two states, of different
-// processes too.
+// tag returns the generation as text for clients. It differs between any two generations, of
+// different processes too.
 func (v *view) tag() string { return v.changes[0].Generation }
 
 func (v *view) on(group string) bool { return contains(v.enabled, group) }
 
-// shown returns a time as State has it: in UTC, in milliseconds.
-func shown(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+// utcMilli returns t in UTC, in milliseconds, as State has it.
+func utcMilli(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // sorted sorts names, and returns them without repetitions.
 func sorted(names []string) []string {

@@ -23,7 +23,7 @@ import (
 func TestTextThatCantBeANameIsRefusedEverywhere(t *testing.T) {
 	f := newFixture(t, control.StartupBaseline(baseline("job")))
 	flagged := baseline("job")
-	makes := func(opt control.Option) error {
+	newWith := func(opt control.Option) error {
 		c, err := control.New(registry.New(), opt)
 		if err == nil {
 			_ = c.Close()
@@ -31,12 +31,12 @@ func TestTextThatCantBeANameIsRefusedEverywhere(t *testing.T) {
 		return err
 	}
 	places := map[string]func(spec string) error{
-		"Start": func(s string) error { return makes(control.StartupBaseline(baseline(s))) },
+		"Start": func(s string) error { return newWith(control.StartupBaseline(baseline(s))) },
 		"Start of Config": func(s string) error {
-			return makes(control.StartupBaseline(control.Config{Enabled: true, SpanGroups: s}.Baseline()))
+			return newWith(control.StartupBaseline(control.Config{Enabled: true, SpanGroups: s}.Baseline()))
 		},
-		"Deny":      func(s string) error { return makes(control.Deny(s)) },
-		"Ceiling":   func(s string) error { return makes(control.Ceiling(s)) },
+		"Deny":      func(s string) error { return newWith(control.Deny(s)) },
+		"Ceiling":   func(s string) error { return newWith(control.Ceiling(s)) },
 		"Configure": func(s string) error { return f.Configure(baseline(s)) },
 		"Configure Config": func(s string) error {
 			return f.Configure(control.Config{Enabled: true, SpanGroups: s}.Baseline())
@@ -108,13 +108,12 @@ func TestEndpointNamesTheFieldOfTextThatCantBeAName(t *testing.T) {
 	require.Contains(t, refused.Message, "a comma is missing")
 }
 
-// TestStrictReadingReportsBadTextAsUnknownName pins the strict reading, which needs no rule for text.
-func TestStrictReadingReportsBadTextAsUnknownName(t *testing.T) {
+func TestStrictCheckReportsBadTextAsUnknownName(t *testing.T) {
 	f := newFixture(t)
 	require.ErrorIs(t, f.SetBaseline(baseline(`"job"`)), spangate.ErrUnknownName)
 }
 
-// names are strings that are or are not accepted as the name of an owner or author, and as a reason.
+// names has strings that are accepted or not as the name of an owner or author, and as a reason.
 var names = []struct {
 	name    string
 	visible bool // accepted as a name

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	defaultInterval = time.Second
-	defaultPatience = 5 * time.Second // how long Reload waits for the file system
+	defaultInterval    = time.Second
+	defaultReadTimeout = 5 * time.Second // how long Reload waits for the file system
 )
 
 // WatchOption is an option of [Controller.WatchFile]. A nil one has no effect.
 type WatchOption func(*watchOptions)
 
-type watchOptions struct{ interval, patience time.Duration }
+type watchOptions struct{ interval, readTimeout time.Duration }
 
 // Interval sets the time between two reads of the file, which is one second without it. It must
 // be more than 0.
@@ -38,7 +38,7 @@ type FileWatch struct {
 	path string
 	ctx  context.Context // done once the watch or the controller is closed; its cause says which
 	stop context.CancelCauseFunc
-	turn chan struct{} // holds an element while the file is read, so that one read is under way at most
+	sem  chan struct{} // full while the file is read: one read at a time
 
 	mu       sync.Mutex
 	last     *reading // nil before the first
@@ -49,16 +49,16 @@ type FileWatch struct {
 // WatchFile makes the content of the file the baseline, as [Controller.Configure] does, now
 // and whenever it changes. The file is read once a second, or as [Interval] says, and whenever
 // [FileWatch.Reload] is called. It is found by its path each time, so links, mounts, network
-// file systems, directories that are made anew and the ..data of a Kubernetes ConfigMap need no
+// file systems, recreated directories and the ..data of a Kubernetes ConfigMap need no
 // care. A relative path is one of the current directory.
 //
 // The file holds one spec of at most [spangate.MaxSpecLen] bytes, which may be spread over
 // lines that end in a comma. A byte order mark, space around a name and line ends of any kind
 // do no harm.
 //
-// A file that ends in a line end takes effect at once. Any other takes effect when two reads in
+// A file that ends in a newline (\n) takes effect at once. Any other takes effect when two reads in
 // a row find the same, so that a file that is being written does not. To be safe, rename a
-// whole file over the old one, or end the file with a line end.
+// whole file over the old one, or end the file with a newline.
 //
 // A file that can't be read, is no regular file, is blank, too long, not UTF-8, ends in a
 // comma, or has text that can't be a name changes nothing: the last baseline stays, the file
@@ -80,7 +80,7 @@ func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, er
 	if path == "" {
 		return fail(errors.New("the path is empty; name the file to watch"))
 	}
-	o := watchOptions{interval: defaultInterval, patience: defaultPatience}
+	o := watchOptions{interval: defaultInterval, readTimeout: defaultReadTimeout}
 	apply(&o, opts)
 	if o.interval <= 0 {
 		return fail(errors.New("Interval(" + o.interval.String() + "); more than 0"))
@@ -89,7 +89,7 @@ func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, er
 	if err != nil {
 		return nil, err
 	}
-	w := &FileWatch{watchOptions: o, c: c, path: path, turn: make(chan struct{}, 1)}
+	w := &FileWatch{watchOptions: o, c: c, path: path, sem: make(chan struct{}, 1)}
 	w.ctx, w.stop = context.WithCancelCause(c.closed)
 	if err := w.closed(); err != nil {
 		return nil, err
@@ -112,8 +112,8 @@ func (w *FileWatch) poll() {
 	}
 }
 
-// errLate is a file system that does not answer, as may happen over a network.
-var errLate = errors.New("the file system does not answer")
+// errUnresponsive is a file system that does not answer, as may happen over a network.
+var errUnresponsive = errors.New("the file system does not answer")
 
 // Reload reads the file now, rather than at the next interval. It returns nil if the spec of
 // the file is in effect, or will be once a second read, which another Reload is, finds the same.
@@ -126,22 +126,22 @@ func (w *FileWatch) Reload() error {
 	if w == nil || w.c == nil {
 		return &Error{Op: "watch", Err: because(ErrClosed, "get a watch from WatchFile")}
 	}
-	ctx, cancel := context.WithTimeout(w.ctx, w.patience)
+	ctx, cancel := context.WithTimeout(w.ctx, w.readTimeout)
 	defer cancel()
-	turn, result := w.turn, make(chan error, 1)
+	sem, result := w.sem, make(chan error, 1)
 	for {
 		select {
-		case turn <- struct{}{}:
-			turn = nil
+		case sem <- struct{}{}:
+			sem = nil
 			go func() { // outlives Reload if the file system does not answer
 				err := w.apply(readFile(w.path))
-				<-w.turn
+				<-w.sem
 				result <- err
 			}()
 		case err := <-result:
 			return err
 		case <-ctx.Done():
-			return w.apply(reading{err: errLate}) // which looks first whether the watch is closed
+			return w.apply(reading{err: errUnresponsive}) // or the error of a closed watch
 		}
 	}
 }

@@ -72,7 +72,7 @@ func TestFileThatIsAMountIsFoundByItsPath(t *testing.T) {
 	bind(second, path)
 	w.loads(t, "sandbox")
 
-	// A folder, as a container has it.
+	// A mounted directory, as in a container.
 	inner, outer := filepath.Join(dir, "inner"), filepath.Join(dir, "outer")
 	require.NoError(t, os.Mkdir(inner, 0o755))
 	require.NoError(t, os.Mkdir(outer, 0o755))
@@ -145,8 +145,8 @@ func TestPipesSocketsAndDevicesAreNotRead(t *testing.T) {
 	}
 }
 
-// TestFileThatBecomesAPipeIsNotWaitedFor swaps a file and a pipe, so that some reads find a
-// file and open a pipe.
+// TestFileThatBecomesAPipeIsNotWaitedFor swaps a file and a pipe, so that some reads check the file
+// and open the pipe.
 func TestFileThatBecomesAPipeIsNotWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	file, pipe, path := filepath.Join(dir, "file"), filepath.Join(dir, "pipe"), filepath.Join(dir, "spans")
@@ -201,10 +201,10 @@ func TestFileOfSizeZeroWithContentIsRead(t *testing.T) {
 	require.Equal(t, "job,sandbox", w.on())
 }
 
-// TestUnresponsiveFileSystemBlocksNothing has the kernel ask this test before it opens the file, and
-// does not answer.
+// TestUnresponsiveFileSystemBlocksNothing makes the kernel wait for this test before it opens the
+// file.
 func TestUnresponsiveFileSystemBlocksNothing(t *testing.T) {
-	w := newWatched(t, "job\n", control.Interval(time.Millisecond), control.Patience(20*time.Millisecond))
+	w := newWatched(t, "job\n", control.Interval(time.Millisecond), control.ReadTimeout(20*time.Millisecond))
 	_, answer := hold(t, unix.FAN_OPEN_PERM, w.path)
 
 	require.ErrorContains(t, w.Reload(), "the file system does not answer")
@@ -216,7 +216,7 @@ func TestUnresponsiveFileSystemBlocksNothing(t *testing.T) {
 	require.Equal(t, "job", w.on())
 
 	// Neither another watch nor Close is blocked.
-	another := watch(t, w.path, control.Patience(20*time.Millisecond))
+	another := watch(t, w.path, control.ReadTimeout(20*time.Millisecond))
 	another.reports(t, 1, "the file system does not answer")
 	require.NoError(t, another.Close())
 	require.Equal(t, 2, readers())
@@ -230,7 +230,7 @@ func TestUnresponsiveFileSystemBlocksNothing(t *testing.T) {
 // TestFileThatChangesWhileItIsReadIsRefused writes the file between the two halves of a
 // read, which must be equal.
 func TestFileThatChangesWhileItIsReadIsRefused(t *testing.T) {
-	w := newWatched(t, "job\n", control.Patience(time.Minute))
+	w := newWatched(t, "job\n", control.ReadTimeout(time.Minute))
 	ask, answer := hold(t, unix.FAN_ACCESS_PERM, w.path)
 	result := make(chan error, 1)
 	go func() { result <- w.Reload() }()
@@ -266,10 +266,10 @@ func resultOf(t *testing.T, results <-chan error) error {
 	}
 }
 
-// TestReloadReturnsTheResultOfItsOwnRead has a read hang between its two halves, and
-// the file change meanwhile.
+// TestReloadReturnsTheResultOfItsOwnRead holds a read between its two halves, and changes the file
+// meanwhile.
 func TestReloadReturnsTheResultOfItsOwnRead(t *testing.T) {
-	w := newWatched(t, "job\n", control.Patience(100*time.Millisecond))
+	w := newWatched(t, "job\n", control.ReadTimeout(100*time.Millisecond))
 	ask, answer := hold(t, unix.FAN_ACCESS_PERM, w.path)
 	late := make(chan error, 1)
 	go func() { late <- w.Reload() }()
@@ -288,8 +288,8 @@ func TestReloadReturnsTheResultOfItsOwnRead(t *testing.T) {
 	require.Equal(t, "sandbox", w.on())
 }
 
-// hold has the kernel ask before every access of this kind to the file. Until answer is called
-// the access waits, unless the test answers what it reads from ask.
+// hold makes every access of this kind to the file wait until answer is called, or until the test
+// answers the kernel's event, which it reads from ask.
 func hold(t *testing.T, kind uint64, path string) (ask *os.File, answer func()) {
 	t.Helper()
 	fd, err := unix.FanotifyInit(unix.FAN_CLASS_CONTENT|unix.FAN_CLOEXEC|unix.FAN_NONBLOCK, unix.O_RDONLY|unix.O_LARGEFILE)

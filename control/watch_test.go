@@ -131,7 +131,7 @@ func (l *lockedBuffer) String() string {
 
 func (l *lockedBuffer) lines() int { return strings.Count(l.String(), "\n") }
 
-func TestFileEndingInALineEndTakesEffectBeforeWatchFileReturns(t *testing.T) {
+func TestFileEndingInANewlineTakesEffectBeforeWatchFileReturns(t *testing.T) {
 	for _, text := range []string{"job,sandbox\n", "\ufeff job ,\r\n SANDBOX\r\n", "job,\nsandbox\n\n", "job,,sandbox \x1c\n"} {
 		w := newWatched(t, text)
 		require.Equal(t, "job,sandbox", w.on(), "%q", text)
@@ -143,7 +143,7 @@ func TestFileEndingInALineEndTakesEffectBeforeWatchFileReturns(t *testing.T) {
 	}
 }
 
-func TestFileWithoutALineEndTakesEffectAtTheSecondEqualRead(t *testing.T) {
+func TestFileWithoutANewlineTakesEffectAtTheSecondEqualRead(t *testing.T) {
 	for _, text := range []string{"job,sandbox", "\ufeffjob,\r\nsandbox", "job,sandbox\u2028", "job,sandbox\r"} {
 		w := newWatched(t, text)
 		require.Equal(t, "step", w.on(), "%q", text)
@@ -282,7 +282,7 @@ func TestFileIsFoundByItsPath(t *testing.T) {
 			link(t, filepath.Join("..data", "spans"), in(dir, "spans"))
 			return in(dir, "spans"), change
 		},
-		"grandparent that is made anew": func(t *testing.T, dir string) (string, func(string)) {
+		"grandparent that is recreated": func(t *testing.T, dir string) (string, func(string)) {
 			change := func(text string) {
 				require.NoError(t, os.RemoveAll(in(dir, "a")))
 				write(t, in(dir, "a", "b", "c", "spans"), text)
@@ -324,7 +324,7 @@ func TestFileIsFoundByItsPath(t *testing.T) {
 			for range 3 {
 				change("sandbox\n")
 				w.loads(t, "sandbox")
-				change("verify") // of the size and age of the next
+				change("verify") // no newline, so it needs two reads
 				w.loads(t, "sandbox")
 				w.loads(t, "verify")
 			}
@@ -366,7 +366,7 @@ func TestBadFileKeepsTheLastGoodSetAndIsReportedOnce(t *testing.T) {
 		require.Equal(t, "job", w.on(), "%q", text)
 		w.write(t, "sandbox\n")
 		w.loads(t, "sandbox")
-		w.write(t, text) // after it was good
+		w.write(t, text) // reported again, since it was good in between
 		w.refused(t, problem)
 		w.refused(t, problem)
 		w.reports(t, 2, "file="+w.path)
@@ -383,7 +383,7 @@ func TestFileWithTextThatCantBeANameIsErrSpec(t *testing.T) {
 }
 
 func TestLongestFileTakesEffect(t *testing.T) {
-	longest := strings.Repeat("late,", spangate.MaxSpecLen/5) + "x" // and not a byte more
+	longest := strings.Repeat("late,", spangate.MaxSpecLen/5) + "x" // the longest spec
 	require.Len(t, longest, spangate.MaxSpecLen)
 	space := strings.Repeat("\n", 1<<10)
 	w := newWatched(t, longest+space)

@@ -4,7 +4,7 @@ package control
 
 import "github.com/spangate/spangate/control/wire"
 
-// This file is where the types of this package become those of package wire.
+// This file converts the types of this package to those of package wire.
 
 func wireState(s State) wire.State {
 	return wire.State{
@@ -40,7 +40,7 @@ func wireChange(c Change) wire.Change {
 	return wire.Change{Generation: c.Generation, Time: c.Time, Kind: string(c.Kind), Who: c.Who, Why: c.Why, Old: c.Old, New: c.New}
 }
 
-// convert returns the list of to(v), which is never nil.
+// convert returns to(v) for each v of list. The result is never nil.
 func convert[T, W any](list []T, to func(T) W) []W {
 	converted := make([]W, 0, len(list))
 	for _, v := range list {

@@ -23,7 +23,7 @@ import (
 )
 
 // answer is what a command shows: value as JSON, or what draw writes for people. The zero value
-// is nothing.
+// shows nothing.
 type answer struct {
 	value any
 	draw  func()
@@ -83,7 +83,7 @@ type remote struct {
 	ctx            context.Context
 	url, tokenFile string
 	timeout        time.Duration
-	when           client.ChangeOption // the condition of a change, or nil
+	condition      client.ChangeOption // of a change, or nil
 }
 
 // remote makes cmd a command on a running process. changes reports whether it makes a change,
@@ -96,7 +96,7 @@ func (p *program) remote(cmd *cobra.Command, changes bool, run func(*remote, str
 	flags.DurationVar(&r.timeout, "timeout", 10*time.Second, "how long a request may take")
 	if changes {
 		flags.Func("if-match", "change nothing unless the state is of this `generation`, which get shows", func(generation string) error {
-			r.when = client.IfMatch(generation)
+			r.condition = client.IfMatch(generation)
 			return nil
 		})
 	}
@@ -147,14 +147,14 @@ func readToken(name string) (string, error) {
 	return token, err
 }
 
-// reasonFlags adds the flags that set, lease and quiet have besides their own.
+// reasonFlags adds the flags that set, lease and quiet share.
 func reasonFlags(cmd *cobra.Command, why *string, allowPending *bool) {
 	cmd.Flags().StringVar(why, "why", "", "the reason, which get and the process's log show")
 	cmd.Flags().BoolVar(allowPending, "allow-pending", false, "keep names that are not registered until they are")
 }
 
-// checkUTF8 returns an error if one of the texts, each behind its name, is not UTF-8, which JSON
-// is: the process would get another text.
+// checkUTF8 returns an error if a text is not UTF-8, which JSON would change. Its arguments are
+// pairs of a name and a text.
 func checkUTF8(namesAndTexts ...string) error {
 	for pair := range slices.Chunk(namesAndTexts, 2) {
 		if !utf8.ValidString(pair[1]) {
@@ -164,8 +164,7 @@ func checkUTF8(namesAndTexts ...string) error {
 	return nil
 }
 
-// orUser returns name, or if it is empty that of the user who runs the command, as far as the
-// system knows.
+// orUser returns name or, if it is empty, that of the user who runs the command, if it is known.
 func orUser(name string) string {
 	if u, err := user.Current(); err == nil {
 		return cmp.Or(name, u.Username)

@@ -60,8 +60,8 @@ func names(c *spangate.Catalog) (found []cobra.Completion) {
 }
 
 // candidates returns the ids of the leases in the process if cmd takes one, and otherwise the
-// names that are registered in it, or those of Gym if it does not answer at once, since a shell
-// is waiting.
+// names that are registered in it, or those of Gym if it does not answer within a second, since
+// a shell is waiting.
 func (r *remote) candidates(cmd *cobra.Command) (found []cobra.Completion) {
 	r.timeout = min(r.timeout, time.Second)
 	var state *client.State

@@ -41,9 +41,9 @@ const exitCodes = `Exit codes:
        that has ended, as many leases as there can be, a controller that has been closed
   130  interrupted
 
-A pipe that is closed early, as by head, is no failure, unless it is to show a lease.`
+A pipe that is closed early, as by head, is no failure, except for lease and quiet.`
 
-// commandError is an error of the command itself, with how it ends the program.
+// commandError is an error of the command itself, with its exit code.
 type commandError struct {
 	error
 	exit int
@@ -56,7 +56,7 @@ func usagef(format string, args ...any) error {
 	return &commandError{fmt.Errorf(format, args...), exitUsage, "usage"}
 }
 
-// outcome returns how err ends the program, and what it is as JSON.
+// outcome returns the exit code for err, and err as JSON.
 func outcome(err error) (exit int, e wire.Error) {
 	var own *commandError
 	var offline *spangate.ParseError
@@ -96,8 +96,8 @@ func outcome(err error) (exit int, e wire.Error) {
 	return exit, e
 }
 
-// inWordsOfTheCommand replaces what a library calls by its own name.
-var inWordsOfTheCommand = strings.NewReplacer(
+// commandTerms replaces the terms of package client by those of the command.
+var commandTerms = strings.NewReplacer(
 	"spangate/control/client: ", "",
 	"refuses: spangate: ", "refuses: ",
 	"bad URL: ", "--url or "+envURL+": bad URL: ",
@@ -113,12 +113,12 @@ var inWordsOfTheCommand = strings.NewReplacer(
 
 // message returns the text of err, fit for one line of a terminal.
 func message(err error) string {
-	return escape(strings.TrimPrefix(strings.TrimSpace(inWordsOfTheCommand.Replace(err.Error())), "spangate: "))
+	return escape(strings.TrimPrefix(strings.TrimSpace(commandTerms.Replace(err.Error())), "spangate: "))
 }
 
-// report shows err, with which a command on text, a spec if it takes one, has ended: to people,
-// or to programs as a [wire.Error]. It returns the exit code.
-func (p *program) report(err error, text string) (exit int) {
+// report writes err, as text or as the JSON of a [wire.Error], and returns the exit code. arg is the
+// argument of the command, which a text shows with carets under its unknown names.
+func (p *program) report(err error, arg string) (exit int) {
 	exit, e := outcome(err)
 	if p.asJSON {
 		p.stderr.json(e, "  ")
@@ -128,7 +128,7 @@ func (p *program) report(err error, text string) (exit int) {
 	switch {
 	case len(e.Unknown) > 0:
 		var online *client.Error
-		drawUnknown(p.stderr, e.Unknown, text, errors.As(err, &online))
+		drawUnknown(p.stderr, e.Unknown, arg, errors.As(err, &online))
 	case exit == exitRefused:
 		p.stderr.printf("If it wants a token, give one that permits this by %s or --token-file.\n", envToken)
 	case e.Code == wire.CodeStale && e.Generation != "":
@@ -140,7 +140,7 @@ func (p *program) report(err error, text string) (exit int) {
 // drawUnknown shows a spec with carets under its unknown names, and what to do about them. A
 // process, unlike a catalog, may keep a name until it is registered, and has groups of its own.
 func drawUnknown(s *screen, names []wire.UnknownName, text string, byProcess bool) {
-	const margin = 8 // columns that a note may take
+	const margin = 8 // columns for the indentation and ellipses
 	line, under := carets(text, names[:min(len(names), maxListed)], cmp.Or(s.width, 100)-margin)
 	if under != "" {
 		if len(names) == 1 && names[0].Suggestion != "" {
@@ -190,7 +190,7 @@ func carets(text string, names []wire.UnknownName, width int) (line, under strin
 	return line, under
 }
 
-// isIn reports whether an unknown name is where it is said to be: a process may say anything.
+// isIn reports whether text has n.Name at n.Offset, which an answer may get wrong.
 func isIn(text string, n wire.UnknownName) bool {
 	return n.Offset >= 0 && n.Offset <= len(text) && strings.HasPrefix(text[n.Offset:], n.Name)
 }

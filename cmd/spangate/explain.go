@@ -113,8 +113,8 @@ type entry struct {
 	Exclude bool   `json:"exclude"` // it begins with '-'
 	Kind    string `json:"kind"`    // preset or group
 	Mask    string `json:"mask"`    // of the name, in hexadecimal
-	// Changes has the groups that the entry adds to those of the entries before it, or that
-	// it takes from those of the whole spec and no exclusion before it has taken.
+	// Changes has the groups that the entry adds to the entries before it or, for an exclusion,
+	// takes from the whole spec, without those that an exclusion before it takes.
 	Changes []string `json:"changes"`
 }
 
@@ -183,7 +183,7 @@ type traces struct {
 }
 
 type inGo struct {
-	Split bool   `json:"split"` // a trace breaks in two at a process; never
+	Split bool   `json:"split"` // whether a trace breaks in two at a Go process: never
 	Root  string `json:"root"`  // the group of the topmost span, if one that is on is above all others
 	Note  string `json:"note"`
 }
@@ -197,10 +197,10 @@ type inPython struct {
 }
 
 const (
-	// acrossProcesses has the groups of a rollout, which runs in several processes, unlike what
-	// nemo-lens has groups for.
+	// acrossProcesses has the groups of a rollout, which runs in several processes. The spans of
+	// the other groups stay in one.
 	acrossProcesses = spangate.PresetAll &^ spangate.LensPresetAll
-	// joins has the groups whose spans hand a trace from one Python process to the next.
+	// joins has the groups whose spans pass a trace from one Python process to the next.
 	joins = spangate.BitServer | spangate.BitHTTPClient
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// What the entries add, without what they take, is what is on. No group is in two of them.
-func TestChangesOfTheEntriesAddUp(t *testing.T) {
+// No group is added twice or taken twice.
+func TestAddedMinusTakenGroupsAreOn(t *testing.T) {
 	c := spangate.Gym
 	var entries []string
 	for _, c := range names(c) {
@@ -40,7 +40,7 @@ func TestChangesOfTheEntriesAddUp(t *testing.T) {
 				on |= change
 			}
 		}
-		assert.True(t, on.HasAll(off), "what is taken was selected")
+		assert.True(t, on.HasAll(off), "only what is selected is taken")
 		want := spangate.MustParse(text)
 		assert.Equal(t, want, on&^off)
 		assert.Equal(t, want.String(), e.Mask)

@@ -86,7 +86,7 @@ func endless(head, chunk string) func(io.Writer, <-chan struct{}) error {
 	}
 }
 
-// A small answer may be large once it is decompressed, and larger once it is decoded or drawn.
+// A small answer may be large when decompressed, and larger when decoded or drawn.
 func TestAnswerIsBounded(t *testing.T) {
 	const begin = `{"generation":"a-1","groups":[`
 	for name, test := range map[string]struct {
@@ -150,7 +150,7 @@ func TestLargestAnswerIsDrawn(t *testing.T) {
 	long := strings.Repeat(`\u202e`, 1<<18)
 	url := compressed(t, http.StatusOK, func(w io.Writer, _ <-chan struct{}) error {
 		head := `{"generation":"a-1"`
-		for field, of := range map[string][3]string{ // the first element, the others, and how many they are
+		for field, of := range map[string][3]string{ // the first element, each of the others, and their number
 			"enabled": {`"` + long + `"`, `,""`, "50000"},
 			"groups":  {`{"name":"` + long + `"}`, `,{"leases":["","","",""],"quiet":["","","",""]}`, "2000"},
 			"leases":  {`{"owner":"` + long + `"}`, `,{"id":"x","groups":["","","",""],"why":"y"}`, "4000"},

@@ -21,8 +21,8 @@ func (p *program) lease() *cobra.Command {
 	return p.leasing(&req, &req.Spec, &cobra.Command{
 		Use:   "lease SPEC --for DURATION",
 		Short: "Turn on what a spec selects, for a limited time",
-		Long: `Lease adds SPEC to what is on, for a limited time: then it goes back by itself, and takes
-nothing with it that another lease or the baseline has on.
+		Long: `Lease adds SPEC to what is on, for a limited time, and then ends by itself. What another
+lease or the baseline has on stays on.
 
 ` + leaseHelp,
 		Example: `  spangate lease all --for 5m --owner me
@@ -65,7 +65,7 @@ func (p *program) leasing(req *wire.LeaseRequest, spec *string, cmd *cobra.Comma
 		}
 		// Not in the context that a signal ends: a lease that is granted meanwhile must not be
 		// left behind.
-		l, err := r.Lease(context.WithoutCancel(r.ctx), *req, r.when)
+		l, err := r.Lease(context.WithoutCancel(r.ctx), *req, r.condition)
 		if r.stdout.closed {
 			r.stdout = r.stderr
 		}
@@ -96,17 +96,17 @@ func (p *program) extend() *cobra.Command {
 	}
 	ttl := forFlag(cmd, "how long from now on, as in 10m")
 	return p.remote(cmd, true, func(r *remote, id string) (answer, error) {
-		return r.granted(r.Renew(r.ctx, id, *ttl, r.when))
+		return r.granted(r.Renew(r.ctx, id, *ttl, r.condition))
 	})
 }
 
 func (p *program) release() *cobra.Command {
 	cmd := &cobra.Command{Use: "release ID", Short: "End a lease now"}
-	return p.remote(cmd, true, func(r *remote, id string) (answer, error) { return r.ended(r.Release(r.ctx, id, r.when)) })
+	return p.remote(cmd, true, func(r *remote, id string) (answer, error) { return r.ended(r.Release(r.ctx, id, r.condition)) })
 }
 
 func (p *program) leases() *cobra.Command {
-	cmd := &cobra.Command{Use: "leases", Short: "Show the live leases, the first to end first"}
+	cmd := &cobra.Command{Use: "leases", Short: "Show the live leases, sorted by end"}
 	return p.remote(cmd, false, func(r *remote, _ string) (answer, error) {
 		state, err := r.State(r.ctx)
 		if err != nil {
@@ -122,7 +122,7 @@ func (p *program) leases() *cobra.Command {
 	})
 }
 
-// forFlag adds the flag for how long a lease shall live.
+// forFlag adds the flag for the time to live of a lease.
 func forFlag(cmd *cobra.Command, usage string) *time.Duration {
 	ttl := cmd.Flags().Duration("for", 0, usage)
 	completeFlag(cmd, "for", "1m", "5m", "30m", "1h")
@@ -130,7 +130,7 @@ func forFlag(cmd *cobra.Command, usage string) *time.Duration {
 	return ttl
 }
 
-// granted is the answer of a request that lets a lease live.
+// granted returns the answer for a lease that was granted or renewed.
 func (r *remote) granted(l *client.Lease, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
@@ -143,7 +143,7 @@ func (r *remote) granted(l *client.Lease, err error) (answer, error) {
 	}}, nil
 }
 
-// ended is the answer of a request that ends a lease.
+// ended returns the answer for a lease that has ended.
 func (r *remote) ended(l *client.Lease, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
@@ -162,12 +162,12 @@ func leaseRows(leases []wire.Lease) (rows [][]string) {
 	return rows
 }
 
-// subject returns what a lease is on: a spec, or what it quiets.
+// subject returns what a lease adds and quiets.
 func subject(l *wire.Lease) string {
 	return orQuoted(joined(", ", short(l.Spec), onlyIf(l.Quiet != "", "quiet "+short(l.Quiet))))
 }
 
-// left returns how long a lease lives.
+// left returns the remaining time of a lease.
 func left(l *wire.Lease) time.Duration {
 	d, err := time.ParseDuration(l.Left)
 	if err != nil {
@@ -186,7 +186,7 @@ type holder struct {
 // hold returns when the lease has ended. It ends the lease if the context is cancelled or the
 // output has failed. On a terminal it shows how long is left.
 func (h *holder) hold() error {
-	const latency = time.Second // how much later than the process's own the deadline here may be
+	const latency = time.Second // how much later the deadline here may be than that of the process
 	countdown := func(text string) {
 		if h.stderr.live {
 			h.stderr.printf("%s%s", clearLine, text)
@@ -219,8 +219,8 @@ func (h *holder) hold() error {
 	return h.release(h.stdout.err)
 }
 
-// release ends the lease because of cause, which may be nil, and returns cause with what became
-// of the lease. That it has ended already is no error.
+// release ends the lease. It returns cause, which may be nil, with what became of the lease. It is
+// no error if the lease has ended already.
 func (h *holder) release(cause error) error {
 	_, err := h.Release(context.WithoutCancel(h.ctx), h.id) // the command may be cancelled
 	switch {

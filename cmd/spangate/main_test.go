@@ -20,13 +20,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The test binary is on the path as spangate too, so that the race detector watches every
-// process.
+// The test binary is on the path as spangate, so that the race detector checks every process.
 func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){"spangate": main})
 }
 
-// leakChecked fails tests that leave a goroutine.
+// leakChecked fails if the tests leave a goroutine.
 type leakChecked struct{ *testing.M }
 
 func (m leakChecked) Run() int {

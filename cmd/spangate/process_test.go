@@ -21,8 +21,7 @@ import (
 // mount is the path of the endpoint of a process.
 const mount = "/debug/spans/"
 
-// process is a program with spans to switch: the real endpoint, registry and gate, on a port of
-// its own.
+// process stands for a program: the real endpoint, registry and gate, on a port of its own.
 type process struct {
 	*control.Controller
 	registry *registry.Registry
@@ -34,7 +33,7 @@ type process struct {
 	polls map[string]int // conditional requests for the state, by connection
 }
 
-// newProcess starts a process at an address, or at any, that begins with the baseline default.
+// newProcess starts a process with the baseline default at an address, or at any if it is empty.
 func newProcess(address string, endpoint []control.HandlerOption, options ...control.Option) (*process, error) {
 	p := &process{registry: registry.New(), polls: make(map[string]int)}
 	if err := p.registry.Register(spangate.Gym, &p.gate); err != nil {
@@ -58,7 +57,7 @@ func newProcess(address string, endpoint []control.HandlerOption, options ...con
 	return p, nil
 }
 
-// counting returns next, with its conditional requests counted.
+// counting returns next wrapped to count conditional requests.
 func (p *process) counting(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("If-None-Match") != "" {

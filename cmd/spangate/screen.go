@@ -42,14 +42,14 @@ type screen struct {
 	ctx    context.Context // ends a long table
 	w      *colorprofile.Writer
 	width  int  // in columns; 0 for any
-	live   bool // it is a terminal on which a line can be written again
+	live   bool // it is a terminal on which a line can be rewritten
 	used   bool // something has been written
 	closed bool // it was closed when the program began, so that what is written is lost
 	err    error
 }
 
-// newScreen returns the screen for a file. It honours NO_COLOR, whatever its value,
-// CLICOLOR_FORCE and TERM=dumb.
+// newScreen returns the screen for a file. It honours NO_COLOR with any value that is
+// not empty, CLICOLOR_FORCE and TERM=dumb.
 func newScreen(f *os.File, environment []string) *screen {
 	if os.Getenv("NO_COLOR") != "" {
 		environment = append(slices.Clone(environment), "NO_COLOR=1")
@@ -141,7 +141,7 @@ func beginning(text string, n int) string {
 	return escape(strings.ToValidUTF8(text[:n], "")) + "…"
 }
 
-// table writes rows, if there are any, under headers, which may be nil, and behind an empty line
+// table writes rows, if there are any, under headers, which may be nil, and after an empty line
 // if it is not the first text. On a terminal, cells are wrapped if the table is wider than it. It
 // stops when the context ends.
 func (s *screen) table(headers []string, rows [][]string) {
@@ -200,7 +200,7 @@ func onlyIf(condition bool, text string) string {
 	return ""
 }
 
-// warning returns names as a list that stands out, and more behind it, or "" for no names.
+// warning returns names as a highlighted list, followed by more, or "" for no names.
 func warning(names []string, more string) string {
 	return onlyIf(len(names) > 0, amber.Render(list(names, ""))+more)
 }

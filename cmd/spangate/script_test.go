@@ -25,17 +25,17 @@ var update = flag.Bool("update", false, "update the files of testdata that scrip
 // TestScripts runs the scripts of testdata, which read as a specification. Besides the
 // commands of testscript they have
 //
-//	process [OPTION=VALUE…]   a process begins, and SPANGATE_URL is its endpoint; options are
+//	process [OPTION=VALUE…]   starts a process, and sets SPANGATE_URL to its endpoint; options are
 //	                          token, readonly, deny, ceiling, roots, leases (how many there may be)
-//	restart                   it ends, and another one begins at the same address
-//	end                       the process ends
+//	restart                   ends it, and starts another at the same address
+//	end                       ends it
 //	gate SPEC                 waits until its gate shows just these groups
 //	polled N                  waits until N commands that watch it have seen its state
 //	pin GROUP…                its program pins these groups
 //	library                   a library registers, with the group query
 //	code N COMMAND…           the command ends with this exit code
 //	json stdout|stderr        what the command wrote is JSON, whole or line by line
-//	grab NAME PATTERN         sets NAME to what PATTERN has in parentheses, in what was written
+//	grab NAME PATTERN         sets NAME to what the parentheses of PATTERN match in stdout
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
@@ -91,7 +91,7 @@ type scriptProcess struct {
 	ended bool
 }
 
-// key is that of a script's *scriptProcess among its values.
+// key is the key of the *scriptProcess in the values of a script.
 type key struct{}
 
 func onProcess(do func(*testscript.TestScript, *scriptProcess, []string)) func(*testscript.TestScript, bool, []string) {

@@ -61,7 +61,7 @@ func TestLeaseGrantedDuringASignalIsReleased(t *testing.T) {
 		receive(t, granted)
 		assert.Equal(t, "job,server,http_client,rollout,sandbox", p.on())
 		assert.NoError(t, cmd.Process.Signal(os.Interrupt))
-		time.Sleep(50 * time.Millisecond) // for the signal to arrive first; if it does not, the test is another one
+		time.Sleep(50 * time.Millisecond) // so that the signal arrives first
 		close(answer)
 		_ = cmd.Wait()
 		assert.Equal(t, code, cmd.ProcessState.ExitCode(), args)

@@ -35,7 +35,7 @@ func (p *program) set() *cobra.Command {
 		Use:   "set SPEC",
 		Short: "Set the baseline, until the next one",
 		Long: `Set makes SPEC the baseline: what is on besides leases, until another one is set or
-the process ends. A lease goes back by itself; see spangate lease.
+the process ends. A lease ends by itself; see spangate lease.
 
 A name that is not registered in the process is an error and changes nothing, unless
 --allow-pending keeps it until it is.`,
@@ -49,16 +49,16 @@ A name that is not registered in the process is an error and changes nothing, un
 		if err := checkUTF8("the spec", b.Spec, "--who", b.Who, "--why", b.Why); err != nil {
 			return answer{}, err
 		}
-		return r.changed(r.SetBaseline(r.ctx, b, r.when))
+		return r.changed(r.SetBaseline(r.ctx, b, r.condition))
 	})
 }
 
 func (p *program) reset() *cobra.Command {
-	cmd := &cobra.Command{Use: "reset", Short: "Go back to the baseline of the start-up; leases live on"}
-	return p.remote(cmd, true, func(r *remote, _ string) (answer, error) { return r.changed(r.ResetBaseline(r.ctx, r.when)) })
+	cmd := &cobra.Command{Use: "reset", Short: "Go back to the start-up baseline; leases stay"}
+	return p.remote(cmd, true, func(r *remote, _ string) (answer, error) { return r.changed(r.ResetBaseline(r.ctx, r.condition)) })
 }
 
-// changed shows the state that follows a change of the baseline, unless that has failed.
+// changed returns the answer for a change of the baseline.
 func (r *remote) changed(state *client.State, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
@@ -139,7 +139,7 @@ func joined(separator string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), separator)
 }
 
-// leasesOf lists the leases with these ids by their owners: a few, and how many more there are.
+// leasesOf lists the owners of the leases with these ids: a few, and how many more there are.
 func leasesOf(ids []string, owners map[string]string) string {
 	const most = 3
 	var names []string
@@ -166,7 +166,7 @@ func baseline(b wire.Baseline) string {
 	return orQuoted(short(b.Spec)) + onlyIf(b.Who != "", " by "+short(b.Who)) + onlyIf(b.Why != "", ": "+short(b.Why))
 }
 
-// orQuoted returns text, or for an empty one the quotes that show it.
+// orQuoted returns text, or two quotes if it is empty.
 func orQuoted(text string) string { return cmp.Or(text, `""`) }
 
 // difference says what a change has turned on and off.

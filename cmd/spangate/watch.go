@@ -16,17 +16,17 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
-// How often a process is asked whether something has changed. While nothing has, it answers
+// How often a process is asked whether something has changed. If nothing has, it usually answers
 // without a body.
 const (
 	interval    = 2 * time.Second
 	minInterval = 100 * time.Millisecond
 )
 
-// Each is many times what a process remembers; one URL may lead to several processes.
+// Bounds on changes. Each is many times what a process keeps; one URL may lead to several processes.
 const (
-	maxChanges = 256  // the newest of one answer, which are read
-	maxSeen    = 4096 // the latest that are remembered
+	maxChanges = 256  // read of one answer: the newest
+	maxSeen    = 4096 // remembered: the latest
 )
 
 func (p *program) watch() *cobra.Command {
@@ -34,8 +34,7 @@ func (p *program) watch() *cobra.Command {
 		Use:   "watch",
 		Short: "Show every change, until Ctrl-C",
 		Long: `Watch shows every change of what is on: when, what kind, who, why, and the groups that went
-on and off. It asks the process now and then, and goes on through a restart of it. With --json
-each change is a line.`,
+on and off. It polls the process, across restarts too. With --json each change is a line.`,
 	}
 	every := cmd.Flags().Duration("interval", interval, "how often to ask")
 	return p.remote(cmd, false, func(r *remote, _ string) (answer, error) {
@@ -52,7 +51,7 @@ type watcher struct {
 	generation string
 	seen       []string // the generations of changes, the latest maxSeen
 	quieted    string   // the groups that leases quiet, as last shown
-	trouble    string   // the error that was shown last, or empty
+	lastError  string   // the error that was shown last, or empty
 }
 
 func (w *watcher) run(every time.Duration) error {
@@ -60,7 +59,7 @@ func (w *watcher) run(every time.Duration) error {
 	if err != nil {
 		return err
 	}
-	w.remember(state) // which led to what is on now
+	w.remember(state) // changes made before the watch are not shown
 	if !w.asJSON {
 		w.stdout.printf("%s\n", faint.Render("on: "+list(state.Enabled, "nothing")))
 	}
@@ -76,14 +75,14 @@ func (w *watcher) run(every time.Duration) error {
 		case errors.Is(err, context.Canceled):
 			return nil
 		case err != nil:
-			if w.trouble != err.Error() {
-				w.trouble = err.Error()
+			if w.lastError != err.Error() {
+				w.lastError = err.Error()
 				_, e := outcome(err)
 				w.note(e.Code, message(err)+"; trying again")
 			}
 			continue
-		case w.trouble != "":
-			w.trouble = ""
+		case w.lastError != "":
+			w.lastError = ""
 			w.note("back", w.URL()+" answers again")
 		}
 		if changed {
@@ -97,7 +96,7 @@ func (w *watcher) run(every time.Duration) error {
 func (w *watcher) show(state *client.State) {
 	fresh, all := w.remember(state)
 	if all {
-		w.note("gap", "the process has begun anew, or more has changed than it remembers; what it remembers:")
+		w.note("gap", "the process has restarted, or more has changed than it remembers; what it remembers:")
 	}
 	for _, c := range slices.Backward(fresh) {
 		if w.asJSON {
@@ -145,7 +144,7 @@ func (w *watcher) showQuieted(state *client.State) {
 	}
 }
 
-// note writes what is no change to standard error.
+// note writes a message that is no change to standard error.
 func (w *watcher) note(code, message string) {
 	if w.asJSON {
 		w.stderr.json(wire.Error{Code: code, Message: message}, "  ")

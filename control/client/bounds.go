@@ -25,11 +25,11 @@ type tooLarge struct{ what string }
 func (e *tooLarge) Error() string { return "more than " + e.what }
 
 // bounded reads an answer and fails with a [*tooLarge] as soon as it exceeds the bounds, so
-// that no more than that is kept, decoded or drawn. It takes every answer for JSON; in other
-// text it counts the characters that mean something in JSON.
+// that no more than that is kept, decoded or drawn. It reads every answer as JSON: in other
+// text it counts the characters that JSON would count.
 type bounded struct {
 	r                             io.Reader
-	elements                      [maxDepth + 2]int // that a comma follows, of the open list or object of each depth
+	elements                      [maxDepth + 2]int // by depth: the commas in the open list or object
 	bytes, values, objects, depth int
 	inString, escaped             bool
 }

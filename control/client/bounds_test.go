@@ -17,8 +17,8 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
-// The tokens of the standard decoder are the oracle, however the text is cut into reads.
-func TestBoundedCountsWhatTheDecoderSees(t *testing.T) {
+// The tokens of the standard decoder are the oracle. Each read returns one byte.
+func TestBoundedCountsWhatTheDecoderReads(t *testing.T) {
 	var value func(depth int) *rapid.Generator[any]
 	value = func(depth int) *rapid.Generator[any] {
 		text := rapid.StringOf(rapid.SampledFrom([]rune(`a"\\,{}[]:/` + "\n\u2028")))
@@ -59,7 +59,6 @@ func TestBoundedCountsWhatTheDecoderSees(t *testing.T) {
 	})
 }
 
-// The bounds are as the messages say, to the last.
 func TestBoundsAreExact(t *testing.T) {
 	for text, before := range map[string]bounded{ // what was read before the text, which reaches the bound
 		"{}": {objects: maxObjects - 1},

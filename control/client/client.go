@@ -12,10 +12,10 @@
 // Requests and answers are the types of package wire, as they are in JSON: a client does not
 // interpret what a process says, and a newer process may say more.
 //
-// A client trusts no answer. It has to be of bounded size and be one that the endpoint gives;
-// redirects are not followed, since that would send the token to another host. A request that
-// fails returns an [*Error], and one that can't be sent returns [ErrArgument]. A request ends with its context; one without a deadline may
-// wait forever, unless [HTTPClient] sets a timeout.
+// A client trusts no answer: an answer must be of bounded size and of the endpoint's JSON. Redirects
+// are not followed, since that would send the token to another host. A request that fails returns an
+// [*Error], and one that can't be sent returns [ErrArgument]. A request ends with its context; one
+// without a deadline may wait forever, unless [HTTPClient] sets a timeout.
 package client
 
 import (
@@ -167,8 +167,9 @@ func (c *Client) State(ctx context.Context) (*State, error) {
 
 // StateSince returns the state of the process, and true, unless it still is of the given
 // generation: then the process answers without a body, and StateSince returns nil and false.
-// While the state has Roots, which may change within a generation, the process always sends
-// it. An empty generation is none. A program that follows a process calls it now and then.
+// Once a state of this generation has had Roots, which may change within it, the process always
+// sends the state. An empty generation matches none. A program that follows a process calls it
+// periodically.
 func (c *Client) StateSince(ctx context.Context, generation string) (s *State, changed bool, err error) {
 	r := request{method: http.MethodGet}
 	if generation != "" {
@@ -181,7 +182,7 @@ func (c *Client) StateSince(ctx context.Context, generation string) (s *State, c
 // ChangeOption is an option of a change. A nil one has no effect.
 type ChangeOption func(*request)
 
-// IfMatch has the process refuse a change with [ErrStale] unless its state is of this
+// IfMatch makes the process refuse a change with [ErrStale] unless its state is of this
 // generation, which is that of a [State], with or without the quotes of an entity tag. An empty
 // one is an error.
 func IfMatch(generation string) ChangeOption {
@@ -194,7 +195,7 @@ func (c *Client) SetBaseline(ctx context.Context, b wire.Baseline, opts ...Chang
 }
 
 // ResetBaseline goes back to the start-up baseline, and returns the state that follows. Leases
-// live on.
+// stay.
 func (c *Client) ResetBaseline(ctx context.Context, opts ...ChangeOption) (*State, error) {
 	return c.state(ctx, request{method: http.MethodDelete}, opts...)
 }
@@ -268,8 +269,7 @@ type request struct {
 	condition, generation string // a header with the generation, or none
 }
 
-// check returns an error if there is something in a request that a server or a proxy would read
-// as another request.
+// check returns an error if the id or generation could turn the request into another one.
 func (r request) check() error {
 	generation := strings.Trim(r.generation, `"`)
 	if id, ok := strings.CutPrefix(r.path, leasePrefix); ok && (strings.Trim(id, ".") == "" || !visible(id) || strings.ContainsAny(id, `/\%?#`)) {
@@ -281,9 +281,9 @@ func (r request) check() error {
 	return nil
 }
 
-// send sends r and decodes the answer into into, of which it returns the JSON as it came. That
-// is nil if the answer is that nothing has changed.
-func (c *Client) send(ctx context.Context, r request, into answer, opts ...ChangeOption) (json.RawMessage, error) {
+// send sends r, decodes the answer into v, and returns its JSON as it came. The JSON is nil if
+// nothing has changed (304).
+func (c *Client) send(ctx context.Context, r request, v answer, opts ...ChangeOption) (json.RawMessage, error) {
 	if c == nil || c.http == nil {
 		return nil, badArgument("a Client that New has not returned has no URL")
 	}
@@ -298,19 +298,19 @@ func (c *Client) send(ctx context.Context, r request, into answer, opts ...Chang
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	var over link
-	req, err := c.request(httptrace.WithClientTrace(ctx, over.trace()), r)
+	var l link
+	req, err := c.request(httptrace.WithClientTrace(ctx, l.trace()), r)
 	if err != nil {
 		return nil, fmt.Errorf(prefix+"%w", err)
 	}
-	body, err := c.exchange(req, into)
+	body, err := c.exchange(req, v)
 	if err == nil {
 		return body, nil
 	}
-	failed := c.explain(ctx, err, &over)
-	_, isHTTP := over.heard()
+	failed := c.explain(ctx, err, &l)
+	_, isHTTP := l.firstBytes()
 	refused := failed.Refusal.Code != "" || failed.Status >= 300 && failed.Status < 500
-	failed.Unanswered = over.connected && isHTTP && r.method != http.MethodGet && !refused
+	failed.Unanswered = l.connected && isHTTP && r.method != http.MethodGet && !refused
 	return nil, failed
 }
 
@@ -341,8 +341,8 @@ func (c *Client) request(ctx context.Context, r request) (*http.Request, error) 
 	return req, nil
 }
 
-// exchange sends req, and reads and decodes the answer.
-func (c *Client) exchange(req *http.Request, into answer) (json.RawMessage, error) {
+// exchange sends req, and decodes the answer into v.
+func (c *Client) exchange(req *http.Request, v answer) (json.RawMessage, error) {
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, err
@@ -358,5 +358,5 @@ func (c *Client) exchange(req *http.Request, into answer) (json.RawMessage, erro
 	if err != nil {
 		return nil, err
 	}
-	return body, c.judge(resp, body, into)
+	return body, c.decode(resp, body, v)
 }

@@ -58,7 +58,7 @@ func newClient(t *testing.T, url string, opts ...client.Option) *client.Client {
 	return c
 }
 
-func TestEveryRequestDoesWhatItSays(t *testing.T) {
+func TestEveryRequestHasItsEffect(t *testing.T) {
 	p := newProcess(t)
 	c := newClient(t, strings.TrimSuffix(p.url, "/"), client.Token("s3cret"), nil)
 	assert.Equal(t, p.url, c.URL())
@@ -151,7 +151,7 @@ func TestChangeIsMadeOnlyToTheGenerationOfIfMatch(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-func TestRefusalSaysWhatIsAtFault(t *testing.T) {
+func TestRefusalHasStatusCodeFieldAndText(t *testing.T) {
 	p := newProcess(t)
 	readonly := newProcess(t, control.Authorize(nil))
 	c := newClient(t, p.url, client.Token("s3cret"))

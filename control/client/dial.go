@@ -66,9 +66,9 @@ func (l *link) trace() *httptrace.ClientTrace {
 	}}
 }
 
-// heard returns the first bytes from the server, and whether an HTTP answer can begin with
+// firstBytes returns the first bytes from the server, and whether an HTTP answer can begin with
 // them. Without a conn there are none.
-func (l *link) heard() (first []byte, isHTTP bool) {
+func (l *link) firstBytes() (first []byte, isHTTP bool) {
 	if l.conn == nil {
 		return nil, true
 	}

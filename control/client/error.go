@@ -39,7 +39,7 @@ var (
 	// see [Error.Unanswered].
 	ErrUnreachable = errors.New("unreachable")
 	// ErrPermission is a request that is not permitted. If the [Error.Status] is 401 or 407,
-	// credentials are missing or wrong; if it is 403, these do not permit it, or the process has
+	// credentials are missing or wrong; if it is 403, they do not permit it, or the process has
 	// no authoriser.
 	ErrPermission = errors.New("not permitted")
 	// ErrStale is a change whose [IfMatch] is not the generation of the state any more. Get the
@@ -57,8 +57,8 @@ type Error struct {
 	URL string
 	// Status is the status of the answer, or 0 if there was none in HTTP.
 	Status int
-	// Refusal is the answer of an endpoint that refuses. Its Code is empty if no process has
-	// answered, or something that is not the endpoint.
+	// Refusal is the answer of an endpoint that refuses. Its Code is empty if the endpoint
+	// has not answered.
 	Refusal wire.Error
 	// Unanswered reports that the request is a change that may have been made: it was sent, and
 	// there is neither a refusal nor a success that can be read. A status of 300 to 499 is a
@@ -78,7 +78,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Is reports whether target is the one of [ErrUnreachable] and the others that e is.
+// Is reports whether e is target, one of [ErrUnreachable] and the other failures.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case ErrUnreachable:
@@ -108,9 +108,9 @@ func (c *Client) unreachable(err error, format string, args ...any) *Error {
 	return &Error{URL: c.URL(), err: err, unreachable: true, text: fmt.Sprintf("cannot reach %s: %s", c.URL(), head(fmt.Sprintf(format, args...)))}
 }
 
-// judge decodes an answer into into if it is one of the endpoint and no refusal. If not, it
+// decode decodes the body of a successful answer of the endpoint into v. For any other answer it
 // returns an [*Error] that says what it is.
-func (c *Client) judge(resp *http.Response, body []byte, into answer) error {
+func (c *Client) decode(resp *http.Response, body []byte, v answer) error {
 	var refusal wire.Error
 	known := resp.StatusCode >= 400 && json.Unmarshal(body, &refusal) == nil && refusal.Code != ""
 	switch {
@@ -136,10 +136,10 @@ func (c *Client) judge(resp *http.Response, body []byte, into answer) error {
 		}
 		return c.unexpected(resp.StatusCode, "%s%s%s%s", status(resp), challenge, excerpt(resp, body), checkMount)
 	}
-	if err := json.Unmarshal(body, into); err != nil {
+	if err := json.Unmarshal(body, v); err != nil {
 		return c.unexpected(resp.StatusCode, "%s%s, which is not the JSON of the endpoint%s", status(resp), excerpt(resp, body), checkMount)
 	}
-	if what := into.mismatch(); what != "" {
+	if what := v.mismatch(); what != "" {
 		return c.unexpected(resp.StatusCode, "with JSON that is not %s%s", what, checkMount)
 	}
 	return nil
@@ -151,7 +151,7 @@ func status(resp *http.Response) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode)))
 }
 
-// excerpt says what an answer is that can't be read, and how it begins.
+// excerpt describes an answer that can't be read, and quotes its beginning.
 func excerpt(resp *http.Response, body []byte) string {
 	const most = 60
 	mediaType, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -178,8 +178,8 @@ func head(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// explain returns the error for err, with which an exchange over a connection ended.
-func (c *Client) explain(ctx context.Context, err error, over *link) *Error {
+// explain returns the [*Error] for err, the error of an exchange over l.
+func (c *Client) explain(ctx context.Context, err error, l *link) *Error {
 	var (
 		explained   *Error
 		wrapper     *url.Error
@@ -194,11 +194,11 @@ func (c *Client) explain(ctx context.Context, err error, over *link) *Error {
 	if errors.As(err, &wrapper) {
 		err = wrapper.Err // the URL is in the text already
 	}
-	first, isHTTP := over.heard()
+	first, isHTTP := l.firstBytes()
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return &Error{URL: c.URL(), text: fmt.Sprintf("the request to %s ended: %v", c.URL(), context.Cause(ctx)), err: ctx.Err()}
-	case strings.HasPrefix(string(first), alert):
+	case strings.HasPrefix(string(first), tlsAlert):
 		return c.unexpected(0, "in TLS; write https:// if that is meant")
 	case !isHTTP:
 		return c.unexpected(0, "%q, which is not HTTP; see the port", first)
@@ -216,9 +216,9 @@ func (c *Client) explain(ctx context.Context, err error, over *link) *Error {
 		return c.unreachable(err, "no such host %q; see the spelling", dns.Name)
 	case errors.As(err, &certificate):
 		return c.unreachable(err, "its certificate is not trusted: %v; SSL_CERT_FILE names a file with further authorities", err)
-	case !over.connected:
+	case !l.connected:
 		return c.unreachable(err, "%v", err)
-	case over.conn != nil && first == nil:
+	case l.conn != nil && first == nil:
 		return c.unreachable(err, "it closes the connection without an answer; see that the process is well, and the port")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
 		return c.unreachable(err, "the connection breaks off before the end of its answer; see that the process is well")
@@ -226,8 +226,8 @@ func (c *Client) explain(ctx context.Context, err error, over *link) *Error {
 	return c.unexpected(0, "what makes no sense: %s; see that the endpoint is mounted there, and the port", head(err.Error()))
 }
 
-// alert begins what a server that speaks TLS sends to a client that does not.
-const alert = "\x15\x03"
+// tlsAlert begins what a TLS server sends to a client without TLS.
+const tlsAlert = "\x15\x03"
 
 func isTimeout(err error) bool {
 	var timeout net.Error

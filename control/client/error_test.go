@@ -163,7 +163,6 @@ func TestRequestEndsWithItsContext(t *testing.T) {
 	assert.ErrorContains(t, err, "no answer in time; see that the process is well, or give it longer; the change may have been made all the same")
 }
 
-// What a request has done is not known when its answer does not come.
 func TestChangeWithoutAnswerMayHaveBeenMade(t *testing.T) {
 	for i, err := range everyRequest(t.Context(), newClient(t, listening(t, readRequest))) {
 		var failed *client.Error

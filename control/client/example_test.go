@@ -50,8 +50,7 @@ func Example() {
 	// [] <nil>
 }
 
-// A refusal has the fields of package wire, and the sentinels are what a caller may do something
-// about.
+// A refusal has the fields of package wire; the sentinels are failures that a caller may act on.
 func ExampleError() {
 	url, stop := exampleProcess()
 	defer stop()

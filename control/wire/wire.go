@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire has the JSON of the requests and answers of package control's endpoint. It
+// Package wire has the types of the JSON requests and answers of package control's endpoint. It
 // imports nothing but the standard library, so that a client does not have to build the
 // endpoint.
 //
@@ -12,7 +12,7 @@
 // The routes, below the path at which the endpoint is mounted:
 //
 //	GET     /              [State], with its generation as ETag; If-None-Match gives 304,
-//	                       unless it had Roots, which may change within it
+//	                       unless this generation had Roots, which may change within it
 //	PUT     /              takes [Baseline] or a whole [State], gives [State]
 //	DELETE  /              back to the start-up baseline, gives [State]
 //	POST    /leases        takes [LeaseRequest], gives 201, Location and [Lease]
@@ -20,8 +20,8 @@
 //	DELETE  /leases/{id}   gives the [Lease] that ended
 //
 // A request has its fields as JSON or as a form, by the same names, in at most 64 KiB. A field
-// that its route does not take is refused with 400, and the [Error] says where it belongs. The
-// query is not read: a field in it is refused too. A DELETE has neither fields nor a body. Any
+// that its route does not take is refused with 400, and the [Error] says where it belongs. A
+// field in the query is refused too. A DELETE has neither fields nor a body. Any
 // change may carry If-Match, and is refused with 412 unless the state still is of that generation.
 // Every refusal is an [Error].
 //
@@ -42,7 +42,7 @@ package wire
 
 import "time"
 
-// Baseline is the set that configuration or a person asked for, and the body of a PUT.
+// Baseline is what is on without leases, and the body of a PUT.
 type Baseline struct {
 	// Spec selects groups, as in default,sandbox. In a request it must be present; an
 	// empty one means nothing on.
@@ -50,10 +50,10 @@ type Baseline struct {
 	// AllowPending keeps names that are not registered until they are. Without it a request
 	// with such a name is refused.
 	AllowPending bool `json:"allow_pending"`
-	// Who asked. In a request, a name that the authoriser gives replaces it; without either it
+	// Who set it. In a request, a name that the authoriser gives replaces it; without either it
 	// is the address of the client.
 	Who string `json:"who"`
-	// Why it was asked for, in a line of text.
+	// Why it was set, in a line of text.
 	Why string `json:"why"`
 }
 
@@ -61,16 +61,16 @@ type Baseline struct {
 // the one in force: a State that is sent back with PUT restores it.
 type State struct {
 	Baseline
-	// Startup is the baseline that DELETE goes back to: what code, flag, environment or
-	// file said last.
+	// Startup is the baseline that DELETE goes back to: the last from code, flag, environment
+	// or file.
 	Startup Baseline `json:"startup"`
 	// Generation is the ETag without its quotes. It is opaque, and different after every
-	// change of anything but time, and in every process.
+	// change of anything but the time and Roots, and in every process.
 	Generation string `json:"generation"`
-	// Now is the time of the process, which clocks elsewhere may not show.
+	// Now is the time by the clock of the process.
 	Now time.Time `json:"now"`
-	// Writable reports whether the endpoint has an authoriser at all. Whether that lets a
-	// particular change through, only the change shows.
+	// Writable reports whether the endpoint has an authoriser, which may still refuse a
+	// particular change.
 	Writable bool `json:"writable"`
 	// Pinned reports whether the program has pinned a set in the registry: that set is on,
 	// and baseline, leases and limits have no effect, until the program ends the pin.
@@ -94,11 +94,11 @@ type State struct {
 	Groups []Group `json:"groups"`
 	// Presets has every preset that is registered and all, sorted by name.
 	Presets []Preset `json:"presets"`
-	// Leases has the live leases, the first to end first.
+	// Leases has the live leases, sorted by end.
 	Leases []Lease `json:"leases"`
 	// Changes has the latest changes, the newest first.
 	Changes []Change `json:"changes"`
-	// MaxTTL is the longest time that a lease may be asked for.
+	// MaxTTL is the longest time to live of a lease.
 	MaxTTL string `json:"max_ttl"`
 	// MaxLeases is how many leases there can be at once.
 	MaxLeases int `json:"max_leases"`
@@ -109,7 +109,7 @@ type Group struct {
 	Name string `json:"name"`
 	// On reports whether its spans exist.
 	On bool `json:"on"`
-	// Baseline reports whether the baseline asks for it.
+	// Baseline reports whether the baseline selects it.
 	Baseline bool `json:"baseline"`
 	// Leases has the ids of the leases that add it, in the order of [State.Leases].
 	Leases []string `json:"leases"`
@@ -118,8 +118,8 @@ type Group struct {
 	Quiet []string `json:"quiet"`
 	// Withheld reports whether the deny list or the ceiling keeps it off.
 	Withheld bool `json:"withheld"`
-	// Overridden reports whether baseline, leases and limits say otherwise than On, because the
-	// program has set a spec or pin on the registry itself.
+	// Overridden reports whether On differs from what baseline, leases and limits say, because
+	// the program has set a spec or pin on the registry itself.
 	Overridden bool `json:"overridden"`
 	// Members has the namespaces that have a group of this name, sorted; one as a rule.
 	Members []Member `json:"members"`
@@ -171,7 +171,7 @@ type Lease struct {
 	Groups []string `json:"groups"`
 	// Quieted has the groups that Quiet selects now, sorted.
 	Quieted []string `json:"quieted"`
-	// StillOn has those of Quieted that are on all the same, because a lease adds them: a
+	// StillOn has those of Quieted that are still on, because a lease adds them: a
 	// lease quiets the baseline, and never another lease.
 	StillOn []string `json:"still_on"`
 	// Withheld has those of Groups that the deny list or the ceiling keeps off.
@@ -199,7 +199,7 @@ type LeaseRequest struct {
 	// Owner is whose lease it is. If it is left out, the name that the authoriser gives is
 	// the owner; one of the two must be there.
 	Owner string `json:"owner,omitempty"`
-	// TTL is how long, as in 5m: more than nothing and at most [State.MaxTTL].
+	// TTL is how long, as in 5m: more than 0 and at most [State.MaxTTL].
 	TTL string `json:"ttl"`
 	// Why may be left out.
 	Why string `json:"why,omitempty"`
@@ -236,11 +236,11 @@ const (
 	KindBaseline   = "baseline"   // another baseline, or back to that of start-up
 	KindLease      = "lease"      // a lease was granted
 	KindRenewal    = "renewal"    // a lease ends later, or sooner
-	KindRelease    = "release"    // a lease was given back
-	KindExpiry     = "expiry"     // the time of leases has passed
+	KindRelease    = "release"    // a lease was released
+	KindExpiry     = "expiry"     // leases ended by themselves
 	KindLimits     = "limits"     // another deny list or ceiling
-	KindNamespaces = "namespaces" // a library's groups came or went
-	KindRegistry   = "registry"   // the registry was set, past the controller
+	KindNamespaces = "namespaces" // a namespace was registered, replaced or unregistered
+	KindRegistry   = "registry"   // the program called SetSpec or Pin on the registry itself
 	KindClose      = "close"      // the controller was closed
 )
 
@@ -280,7 +280,7 @@ type UnknownName struct {
 const (
 	CodeMalformed     = "malformed"       // 400: the body is not JSON or not a form, or there must be none
 	CodeMissingField  = "missing_field"   // 400: a field that must be present is not
-	CodeBadField      = "bad_field"       // 400: a field has a value that it can't have
+	CodeBadField      = "bad_field"       // 400: an unknown field, or a value that the field can't have
 	CodeUnknownName   = "unknown_name"    // 400: the spec has names that are not registered
 	CodeUnauthorized  = "unauthorized"    // 401: credentials are missing or wrong; see WWW-Authenticate
 	CodeForbidden     = "forbidden"       // 403: no authoriser, or it refuses
@@ -290,7 +290,7 @@ const (
 	CodeTooManyLeases = "too_many_leases" // 409: no room for another lease, by number or by size
 	CodeClosed        = "closed"          // 410: the controller has been closed
 	CodeStale         = "stale"           // 412: the state is of another generation
-	CodeTooLarge      = "too_large"       // 413: the body is longer than 64 KiB, or a State longer than 32 MiB
+	CodeTooLarge      = "too_large"       // 413: the body is longer than 64 KiB, a State than 32 MiB, or one value than 4 MiB
 	CodeMediaType     = "media_type"      // 415: see Accept
 	CodeUnavailable   = "unavailable"     // 503: the endpoint has no controller
 )

@@ -17,8 +17,8 @@ import (
 //
 // where Baseline, Deny and Ceiling are the groups that the spec selects, and Quiet and Specs the
 // union of what their specs select. Each spec is resolved by itself: a group that one excludes,
-// another may select. A spec that is too long selects nothing, and its
-// beginning is pending.
+// another may select. A spec that is too long selects nothing, and its beginning is
+// pending.
 //
 // The zero value has everything off. The slices of a plan in force must not be changed.
 type Plan struct {
@@ -84,7 +84,7 @@ type Control interface {
 	// forgets them. They must be called without the lock. Those that are not taken are logged
 	// by the next change that the registry makes by its own methods.
 	Records() []func()
-	// Release gives the right back; the plan stays in force.
+	// Release ends the right; the plan stays in force.
 	Release()
 	// End unlocks the registry. No method calls the logger.
 	End()

@@ -7,7 +7,7 @@
 // mounted; links are relative, so any prefix works.
 //
 // The script page.js fetches the page again while it is visible, takes over what differs, and
-// sends changes. It has no words of its own. A token stays in the field that it is typed into.
+// sends changes. It has no texts of its own. A token stays in the field that it is typed into.
 //
 // Names, owners and reasons are text and never markup: [html/template] escapes them, and the script
 // parses nothing but the endpoint's page. The endpoint's policy forbids scripts and styles in the
@@ -53,8 +53,8 @@ type Page struct{ view view }
 // New returns the page that shows s. The caller must not change what s holds afterwards.
 func New(s wire.State) *Page { return &Page{newView(s)} }
 
-// Tag returns the entity tag of the page as it is at now, for weak comparison: the page may have
-// the same tag while no more than its countdowns and its Now differ, for at most refresh.
+// Tag returns the entity tag of the page as it is at now, for weak comparison: pages with the same
+// tag differ only in Now and, for at most refresh, in their countdowns.
 func (p *Page) Tag(now time.Time) string {
 	var age int64
 	if len(p.view.Leases) > 0 {

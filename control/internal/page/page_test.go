@@ -57,8 +57,7 @@ func TestNoSourceMakesMarkupOfTextOrNamesAHost(t *testing.T) {
 	assert.NotRegexp(t, `\son\w+=`, sources(t)["index.html"])
 }
 
-// All words of the page are in the template and in the views: no text in the script reads as more
-// than one word.
+// All words of the page are in the template and the view: no text in the script has two words.
 func TestScriptHasNoWords(t *testing.T) {
 	code := regexp.MustCompile(`(?m)(^|\s)//.*$`).ReplaceAllString(sources(t)["page.js"], "")
 	texts := regexp.MustCompile("'[^'\n]*'|`[^`\n]*`").FindAllString(code, -1)
@@ -70,7 +69,6 @@ func TestScriptHasNoWords(t *testing.T) {
 	}
 }
 
-// A relative address that the page loads is that of a file, with a type that a browser accepts.
 func TestFilesThatThePageLoadsExist(t *testing.T) {
 	types := map[string]string{"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
 	links := regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(sources(t)["index.html"], -1)

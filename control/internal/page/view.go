@@ -12,7 +12,7 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
-// How many the page shows of what there can be thousands of.
+// Bounds on lists that can have thousands of elements.
 const (
 	maxLeases  = 100 // in the list of leases
 	maxReasons = 4   // leases named with a group
@@ -79,16 +79,16 @@ func (v view) Because(g wire.Group) []string {
 	return why
 }
 
-// leases returns a reason for each of the first maxReasons leases, which begins with one, and a
-// reason that counts the others, which begins with more.
-func (v view) leases(ids []string, one, more string) []string {
+// leases returns a reason for each of the first maxReasons leases, after prefix, and the number of
+// the others, after morePrefix.
+func (v view) leases(ids []string, prefix, morePrefix string) []string {
 	var why []string
 	for i, id := range ids {
 		if i == maxReasons {
-			return append(why, fmt.Sprintf("%s%d more leases", more, len(ids)-i))
+			return append(why, fmt.Sprintf("%s%d more leases", morePrefix, len(ids)-i))
 		}
 		lease := v.index[id]
-		why = append(why, fmt.Sprintf("%s %s, %s", one, v.Leases[lease].Owner, v.Left(lease)))
+		why = append(why, fmt.Sprintf("%s %s, %s", prefix, v.Leases[lease].Owner, v.Left(lease)))
 	}
 	return why
 }
@@ -111,7 +111,7 @@ func pending(names []string) string {
 	return join(names)
 }
 
-// clock formats a duration as 4:05 or 1:04:05, rounded up: 0:00 is over.
+// clock formats a duration as 4:05 or 1:04:05, rounded up: 0:00 means none is left.
 func clock(d time.Duration) string {
 	s := max(0, int((d+time.Second-1)/time.Second))
 	if s < 3600 {

@@ -81,7 +81,7 @@ func TestHostileTextInAnErrorIsNeverMarkup(t *testing.T) {
 	assert.Equal(t, 0, value[int](v, "document.querySelectorAll('img').length"))
 }
 
-// The other tests rely on the policy to report what must not happen.
+// prepare fails the other tests if the browser reports a violation of the policy.
 func TestPolicyBlocksForeignContent(t *testing.T) {
 	for name, attempt := range map[string]string{
 		"inline script": `const s = document.createElement('script'); s.textContent = 'globalThis.pwned = 1'; document.body.append(s)`,

@@ -83,8 +83,8 @@ func prepare(t *testing.T, endpoint []control.HandlerOption, options ...control.
 		require.NoError(t, err)
 		assert.Equal(t, []string{address.Host}, tab.Hosts())
 		for _, complaint := range tab.Complaints() {
-			is := func(kind string) bool { return strings.HasPrefix(complaint, kind) }
-			assert.True(t, slices.ContainsFunc(v.expected, is), "the page complains: %s", complaint)
+			hasKind := func(kind string) bool { return strings.HasPrefix(complaint, kind) }
+			assert.True(t, slices.ContainsFunc(v.expected, hasKind), "the page complains: %s", complaint)
 		}
 		closeTab()
 		_ = p.Close() // the test may have stopped it
@@ -92,7 +92,7 @@ func prepare(t *testing.T, endpoint []control.HandlerOption, options ...control.
 	return v
 }
 
-// expectComplaints allows complaints of some kinds, as about the status of a refusal.
+// expectComplaints allows complaints of these kinds, such as that a refusal has an error status.
 func (v *visit) expectComplaints(kinds ...string) { v.expected = append(v.expected, kinds...) }
 
 // open calls prepare and opens the page.
@@ -124,7 +124,7 @@ func (v *visit) waitFor(expression string) {
 		return
 	}
 	text, _ := browser.Evaluate[string](v.tab, "[...document.querySelectorAll('.notice, #leases, #baseline, #changes')].map((e) => e.innerText).join('\\n')")
-	require.Fail(v.t, "the page does not show it", "%s (%v)\n%s", expression, last, text)
+	require.Fail(v.t, "timed out waiting for the page", "%s (%v)\n%s", expression, last, text)
 }
 
 // waitForText waits until a visible element contains a text.

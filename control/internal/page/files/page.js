@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // While the page is visible, this script fetches it again and takes over what differs. It sends
-// the changes that buttons stand for. All words come from the endpoint: those that only the
+// the change of a button that is clicked. All words come from the endpoint: those that only the
 // script shows are in index.html, hidden.
 
 const byID = (id) => document.getElementById(id);
@@ -29,7 +29,7 @@ async function request(method, path, headers, body, parse) {
 
 let timer, updates = Promise.resolve(), failures = 0, updated = new Date();
 
-// update fetches the page, after the fetches that have begun: they may return an older state.
+// update fetches the page, after any fetch under way, which may return an older state.
 function update() {
   return updates = updates.then(async () => {
     clearTimeout(timer);
@@ -73,7 +73,7 @@ function show(page) {
 
 let seen; // the baseline that the person who types in spec has seen; its defaultValue is the spec
 
-// prepare does to a page what the endpoint can't know: the reader's time zone, and whether the
+// prepare applies to a page what the endpoint can't know: the reader's time zone, and whether the
 // baseline has changed while one was being typed.
 function prepare(page) {
   for (const time of page.querySelectorAll('#changes time')) time.textContent = local(new Date(time.dateTime));
@@ -178,7 +178,7 @@ async function send(button, tries = 4) {
     if (isPut) headers['If-Match'] = `"${main.dataset.generation}"`;
     const parse = (text) => ({ error: byID('not-endpoint').textContent, ...JSON.parse(text) });
     const { status, answer } = await request(method, path, headers, method === 'DELETE' ? null : form, parse);
-    const ended = status === 404 && method === 'DELETE'; // the lease, by itself
+    const ended = status === 404 && method === 'DELETE'; // the lease is gone already
     if (status >= 400 && !ended) refusal = { status, ...answer };
   } catch (id) {
     refusal = { error: byID(id).textContent };
@@ -194,14 +194,14 @@ async function send(button, tries = 4) {
   update();
 }
 
-let pressed = -Infinity; // when a lease was last requested
+let leasedAt = -Infinity; // when a lease was last requested
 
 document.addEventListener('click', ({ target, timeStamp }) => {
   const button = target.closest('button');
   if (button?.name === 'ttl') {
     // The second click of a double click would lease once more, whatever has moved there since.
-    if (timeStamp - pressed < 500) return;
-    pressed = timeStamp;
+    if (timeStamp - leasedAt < 500) return;
+    leasedAt = timeStamp;
   }
   if (button?.closest('[data-send]')) {
     send(button);

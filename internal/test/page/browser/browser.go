@@ -19,7 +19,7 @@ var ErrMissing = errors.New("chromium is not installed: the tests of the page ne
 // Start starts Chromium with an empty profile in dir. Pass the context to Open; the function ends
 // the browser.
 func Start(dir string) (context.Context, context.CancelFunc, error) {
-	path, err := exec.LookPath("chromium-headless-shell") // Chromium without windows: half the work
+	path, err := exec.LookPath("chromium-headless-shell") // Chromium without windows, at half the cost
 	if err != nil {
 		path, err = exec.LookPath("chromium")
 	}

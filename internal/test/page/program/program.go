@@ -90,9 +90,9 @@ func (p *Program) Lease(owner, spec, why string, ttl time.Duration) (control.Lea
 	return p.Controller.Lease(control.LeaseRequest{Owner: owner, Spec: spec, Why: why, TTL: ttl})
 }
 
-// WaitUntil waits until is returns true, and returns false if ctx ends first.
-func WaitUntil(ctx context.Context, is func() bool) bool {
-	for !is() {
+// WaitUntil waits until condition returns true, and returns false if ctx ends first.
+func WaitUntil(ctx context.Context, condition func() bool) bool {
+	for !condition() {
 		select {
 		case <-ctx.Done():
 			return false

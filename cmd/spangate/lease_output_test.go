@@ -60,7 +60,7 @@ func TestLeaseThatCannotBeShownIsReleased(t *testing.T) {
 	}
 }
 
-func TestLeaseThatCanNeitherBeShownNorReleasedIsNamed(t *testing.T) {
+func TestErrorNamesALeaseThatCanNeitherBeShownNorReleased(t *testing.T) {
 	p := startProcess(t)
 	granting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {

@@ -29,18 +29,18 @@ func TestPhoneHasNoHorizontalScrolling(t *testing.T) {
 	require.NoError(t, v.Controller.SetBaseline(control.Baseline{Spec: strings.Repeat(strings.Repeat("s", spangate.MaxNameLen)+",", 8), AllowPending: true}))
 	require.NoError(t, v.tab.Size(360, 740, chromedp.EmulateMobile, chromedp.EmulateTouch))
 	v.reload()
-	v.fits(360)
+	v.checkFit(360)
 	v.click("Lease agent for 5 minutes")
 	v.waitForText("#refused", "authoriser refuses")
-	v.fits(360)
+	v.checkFit(360)
 
 	// Buttons are large enough for a finger.
 	small := value[[]string](v, "[...document.querySelectorAll('button')].filter((b) => b.checkVisibility() && b.getBoundingClientRect().height < 40).map((b) => b.innerText)")
 	assert.Empty(t, small)
 }
 
-// fits checks that no element reaches beyond the window.
-func (v *visit) fits(width int) {
+// checkFit checks that no element reaches beyond the window.
+func (v *visit) checkFit(width int) {
 	v.t.Helper()
 	assert.Equal(v.t, width, value[int](v, "innerWidth"))
 	assert.LessOrEqual(v.t, value[int](v, "document.documentElement.scrollWidth"), width)
@@ -116,7 +116,7 @@ func TestPageWithoutScriptHasTheSameText(t *testing.T) {
 	require.NoError(t, v.Controller.SetBaseline(control.Baseline{Spec: "layer,job", AllowPending: true, Who: "ada"}))
 	require.NoError(t, v.Registry.Register(long, new(spangate.Gate)))
 
-	// The script adds buttons and the host, and writes times in the reader's zone.
+	// The script shows buttons and the host, and writes times in the reader's zone.
 	const text = `(() => {
 		const page = document.body.cloneNode(true);
 		page.querySelectorAll('noscript, .at, button, form, time, #you, .unseen').forEach((e) => e.remove());
