@@ -223,7 +223,7 @@ func TestStateShowsTheLatestChanges(t *testing.T) {
 		require.NoError(t, f.SetBaseline(baseline("job")))
 	}
 	s := f.State()
-	require.Len(t, s.Changes, control.MaxChanges)
+	require.Len(t, s.Changes, 20)
 	require.Equal(t, s.Generation, s.Changes[0].Generation)
 	require.Len(t, f.changes.take(), 100)
 }

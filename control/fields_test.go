@@ -249,9 +249,11 @@ func TestLongBodyCostsLittleMemory(t *testing.T) {
 	}{
 		{"leases", `{},`, 2 << 20, 400}, // as a tree they would be 32 MiB
 		{"groups", `{"name":"NAME"},`, 2 << 20, 400},
-		{"pending", `"NAME` + strings.Repeat("x", 1<<18) + `",`, 31 << 20, 400},
-		{"leases", `{"why":"` + strings.Repeat("x", 1<<18) + `"},`, 31 << 20, 400},
-		{"leases", `{"why":"` + strings.Repeat("x", 1<<18) + `"},`, 33 << 20, 413},
+		{"pending", `"NAME` + strings.Repeat("x", 1<<18) + `",`, 63 << 19, 400},
+		{"leases", `{"why":"` + strings.Repeat("x", 1<<18) + `"},`, 63 << 19, 400},
+		{"leases", `{"why":"` + strings.Repeat("x", 1<<18) + `"},`, 65 << 19, 413},
+		{"leases", `{"why":"` + strings.Repeat("x", 7<<19) + `"},`, 4 << 20, 400},
+		{"leases", `{"why":"` + strings.Repeat("x", 9<<19) + `"},`, 5 << 20, 413},
 	} {
 		n := 0
 		body := io.MultiReader(strings.NewReader(`{"generation":"g","`+c.field+`":[`), &repeated{next: func() string {

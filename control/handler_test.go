@@ -615,6 +615,8 @@ func TestPageEscapesOwnersAndReasonsUnderAStrictPolicy(t *testing.T) {
 		require.Equal(t, "nosniff", r.header.Get("X-Content-Type-Options"))
 		require.Equal(t, "no-store", r.header.Get("Cache-Control"))
 		require.Equal(t, "no-referrer", r.header.Get("Referrer-Policy"))
+		require.Equal(t, "same-origin", r.header.Get("Cross-Origin-Resource-Policy"))
+		require.Equal(t, "DENY", r.header.Get("X-Frame-Options"))
 		require.Empty(t, r.header.Get("Access-Control-Allow-Origin"))
 	}
 	require.Contains(t, e.do("GET", "/page/page.css", "").header.Get("Content-Type"), "text/css")
