@@ -127,7 +127,7 @@ func TestNewRefusesBadArguments(t *testing.T) {
 	r.SetSpec("job")
 	before := r.State()
 	for name, opt := range map[string]control.Option{
-		"MaxLeases(0)": control.MaxLeases(0), "MaxTTL(-1s)": control.MaxTTL(-time.Second),
+		"MaxLeases(0)": control.MaxLeases(0), "MaxTTL(0s)": control.MaxTTL(0), "MaxTTL(-1s)": control.MaxTTL(-time.Second),
 	} {
 		_, err := control.New(r, opt)
 		require.ErrorAs(t, err, &e)
@@ -140,6 +140,8 @@ func TestNewRefusesBadArguments(t *testing.T) {
 		require.ErrorIs(t, err, spangate.ErrSpecTooLong)
 	}
 	require.Equal(t, before, r.State())
+	_, err = control.New(r, control.MaxLeases(1), control.MaxTTL(1))
+	require.NoError(t, err, "the least that there can be")
 }
 
 func TestCloseRestoresTheBaselineAndRefusesChanges(t *testing.T) {
