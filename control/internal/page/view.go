@@ -96,19 +96,17 @@ func (v view) leases(ids []string, prefix, morePrefix string) []string {
 var funcs = template.FuncMap{
 	"time":    func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
 	"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"join":    join,
+	"join":    func(names []string) string { return strings.Join(names, ", ") },
 	"pending": pending,
 	"missing": missing,
 }
 
-func join(names []string) string { return strings.Join(names, ", ") }
-
 // pending joins at most maxPending names, and counts the others.
 func pending(names []string) string {
 	if more := len(names) - maxPending; more > 0 {
-		return fmt.Sprintf("%s, and %d more", join(names[:maxPending]), more)
+		return fmt.Sprintf("%s, and %d more", strings.Join(names[:maxPending], ", "), more)
 	}
-	return join(names)
+	return strings.Join(names, ", ")
 }
 
 // clock formats a duration as 4:05 or 1:04:05, rounded up: 0:00 means none is left.
@@ -122,8 +120,5 @@ func clock(d time.Duration) string {
 
 // missing returns the names in after that are not in before, which is sorted.
 func missing(before, after []string) []string {
-	return slices.DeleteFunc(slices.Clone(after), func(name string) bool {
-		_, found := slices.BinarySearch(before, name)
-		return found
-	})
+	return slices.DeleteFunc(slices.Clone(after), func(name string) bool { _, found := slices.BinarySearch(before, name); return found })
 }
