@@ -6,6 +6,8 @@ package readme
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -59,11 +61,22 @@ func start(t *testing.T, address string) <-chan string {
 	return names
 }
 
+// freeAddress returns an address where nothing listens. Its port is below those that systems give
+// to listeners that ask for any, as other tests do meanwhile.
+func freeAddress(t *testing.T) string {
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000))
+		if l, err := net.Listen("tcp", address); err == nil {
+			require.NoError(t, l.Close())
+			return address
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
 func TestCompleteProgramExportsTheSpansOfTheGroupsThatAreOn(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, free.Close())
-	address := free.Addr().String()
+	address := freeAddress(t)
 	names := start(t, address)
 	request := func() {
 		answer, err := http.Get("http://" + address + "/")
