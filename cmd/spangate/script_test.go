@@ -30,7 +30,7 @@ var update = flag.Bool("update", false, "update the files of testdata that scrip
 //	restart                   ends it, and starts another at the same address
 //	end                       ends it
 //	gate SPEC                 waits until its gate shows just these groups
-//	polled N                  waits until N commands that watch it have seen its state
+//	polled N                  waits until N commands that watch it, or a lease, have seen its state
 //	pin GROUP…                its program pins these groups
 //	library                   a library registers, with the group query
 //	code N COMMAND…           the command ends with this exit code
