@@ -11,7 +11,7 @@ func wireState(s State) wire.State {
 		Baseline: wire.Baseline(s.Baseline), Startup: wire.Baseline(s.Startup),
 		Generation: s.Generation, Now: s.Now, Pinned: s.Pinned, Deny: s.Deny, Ceiling: s.Ceiling,
 		Enabled: s.Enabled, Roots: s.Roots, Pending: s.Pending,
-		Groups: convert(s.Groups, wireGroup), Presets: convert(s.Presets, wirePreset),
+		Groups: convert(s.Groups, wireGroup), Scopes: []wire.Scope{}, Unmatched: []wire.UnmatchedRule{}, Presets: convert(s.Presets, wirePreset),
 		Leases: convert(s.Leases, wireLease), Changes: convert(s.Changes, wireChange),
 		MaxTTL: s.MaxTTL.String(), MaxLeases: s.MaxLeases,
 	}

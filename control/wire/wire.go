@@ -12,7 +12,7 @@
 // The routes, below the path at which the endpoint is mounted:
 //
 //	GET     /              [State], with its generation as ETag; If-None-Match gives 304,
-//	                       unless this generation had Roots, which may change within it
+//	                       unless this generation had Roots or Scopes, which may change within it
 //	PUT     /              takes [Baseline] or a whole [State], gives [State]
 //	DELETE  /              back to the start-up baseline, gives [State]
 //	POST    /leases        takes [LeaseRequest], gives 201, Location and [Lease]
@@ -92,6 +92,12 @@ type State struct {
 	Pending []string `json:"pending"`
 	// Groups has every group that is registered, sorted by name.
 	Groups []Group `json:"groups"`
+	// Scopes has the instrumentation scopes that the program has seen, sorted by name. It is
+	// empty if the program has not given control.Scopes to the controller. It may change within
+	// a generation, as the Spans of Groups may.
+	Scopes []Scope `json:"scopes"`
+	// Unmatched has the program's rules that have matched no scope yet, in the program's order.
+	Unmatched []UnmatchedRule `json:"unmatched"`
 	// Presets has every preset that is registered and all, sorted by name.
 	Presets []Preset `json:"presets"`
 	// Leases has the live leases, sorted by end.
@@ -123,6 +129,57 @@ type Group struct {
 	Overridden bool `json:"overridden"`
 	// Members has the namespaces that have a group of this name, sorted; one as a rule.
 	Members []Member `json:"members"`
+	// Spans counts its spans; it is left out if the program has not given control.Scopes to the
+	// controller.
+	Spans *Spans `json:"spans,omitempty"`
+}
+
+// Spans counts the spans of a group, a scope or a site.
+type Spans struct {
+	// Started is how many have been started since the start of the program, in decimal.
+	Started string `json:"started"`
+	// PerSecond is how many a second were started over the last minute, or since the start
+	// of the controller if that is less.
+	PerSecond float64 `json:"per_second"`
+	// Withheld is how many were not started because their group was off, in decimal. It is
+	// left out if the program does not count them.
+	Withheld string `json:"withheld,omitempty"`
+}
+
+// Scope is an instrumentation scope: the part of a program, mostly a library, that starts spans
+// under one name.
+type Scope struct {
+	Name string `json:"name"`
+	// Spans counts those of all Sites.
+	Spans Spans `json:"spans"`
+	// Sites says which of its spans are in which groups, in the order in which the rules were
+	// asked: the first site whose SpanName and Kind match a span is the span's.
+	Sites []Site `json:"sites"`
+}
+
+// Site is the spans of one scope that one rule decides about.
+type Site struct {
+	// Rule is the rule that decides, as text for a file of rules; empty if there is none: the
+	// spans are in no group or in one that was made for the scope.
+	Rule string `json:"rule"`
+	// SpanName is the name of the spans, or a prefix followed by '*'; empty is any.
+	SpanName string `json:"span_name"`
+	// Kind is the kind of the spans, as in server; empty is any.
+	Kind string `json:"kind"`
+	// Groups has the groups that the spans are in, sorted: they exist while one of these is on.
+	// If it is empty, they always exist.
+	Groups []string `json:"groups"`
+	// On reports whether the spans exist.
+	On    bool  `json:"on"`
+	Spans Spans `json:"spans"`
+}
+
+// UnmatchedRule is a rule that has matched no scope yet.
+type UnmatchedRule struct {
+	// Rule is the rule as text for a file of rules.
+	Rule string `json:"rule"`
+	// Nearest is the scope seen whose name is nearest to the rule's, or empty if none is close.
+	Nearest string `json:"nearest"`
 }
 
 // Member is a group in one namespace.
