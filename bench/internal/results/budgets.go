@@ -52,6 +52,8 @@ var OffToCompiledOut = Budget{"a rollout with everything off", "Rollout/everythi
 // program is the unit of instructions outside Go's runtime, whose scheduler varies from run to run.
 const program = "program-instructions/op"
 
+var units = map[string]string{Instructions: "instructions", program: "instructions outside the runtime", Seconds: "time"}
+
 // spread is the fraction by which two counts of one row may differ: Go's allocator does not always
 // do the same work.
 const spread = 0.005
@@ -77,9 +79,35 @@ func (r *Results) budgets() (string, error) {
 		if !met {
 			verdict = "not met"
 		}
-		unit := map[string]string{Instructions: "instructions", program: "instructions outside the runtime", Seconds: "time"}[b.Unit]
 		_, to, _ := strings.Cut(b.To, "/")
-		lines = append(lines, []string{b.What, to, unit, Times(b.Most), Times(found), verdict})
+		lines = append(lines, []string{b.What, to, units[b.Unit], Times(b.Most), Times(found), verdict})
+	}
+	return markdown(lines), nil
+}
+
+// inSummary has the budgets that the README shows, by What and Unit.
+var inSummary = map[[2]string]bool{
+	{"On, constant bit", Instructions}:                true,
+	{"a span that is on, under a span", Instructions}: true,
+	{"off Start, no parent", Seconds}:                 true,
+	{"off Start, gated parent", Seconds}:              true,
+	{"Parse", Seconds}:                                true,
+	{"On, set swapped at 1 kHz", Seconds}:             true,
+}
+
+// summary is a table of what was found for the budgets of inSummary.
+func (r *Results) summary() (string, error) {
+	lines := [][]string{{"", "compared with", "in", "times"}}
+	for _, b := range Budgets {
+		if !inSummary[[2]string{b.What, b.Unit}] {
+			continue
+		}
+		found, _, err := r.Judge(b)
+		if err != nil {
+			return "", err
+		}
+		_, to, _ := strings.Cut(b.To, "/")
+		lines = append(lines, []string{b.What, to, units[b.Unit], Times(found)})
 	}
 	return markdown(lines), nil
 }

@@ -200,8 +200,8 @@ var block = regexp.MustCompile(`(?s)(<!-- bench:(\w+)(?: relative to (.+?))? -->
 //	<!-- bench:Check relative to an empty loop -->
 //	<!-- /bench -->
 //
-// which is the table of that benchmark; or between <!-- bench:budgets --> or <!-- bench:machine -->
-// and its end.
+// which is the table of that benchmark; or between <!-- bench:budgets -->, <!-- bench:summary --> or
+// <!-- bench:machine --> and its end.
 func (r *Results) Fill(page string) (string, error) {
 	var failed error
 	page = block.ReplaceAllStringFunc(page, func(old string) string {
@@ -214,6 +214,8 @@ func (r *Results) Fill(page string) (string, error) {
 			text = fmt.Sprintf("%s %s/%s, %s; %s.\n", c["go"], c["goos"], c["goarch"], c["cpu"], c["python"])
 		case "budgets":
 			text, err = r.budgets()
+		case "summary":
+			text, err = r.summary()
 		default:
 			text, err = r.table(m[2], m[3])
 		}

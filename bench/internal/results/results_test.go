@@ -67,7 +67,7 @@ after
 			t.Errorf("%v\n%s", err, got)
 		}
 	}
-	for _, name := range []string{"Check relative to nothing", "Check", "Nothing relative to row", "budgets"} {
+	for _, name := range []string{"Check relative to nothing", "Check", "Nothing relative to row", "budgets", "summary"} {
 		page := fmt.Sprintf("<!-- bench:%s -->\n<!-- /bench -->\n", name)
 		if got, err := r.Fill(page); err == nil {
 			t.Errorf("%q is filled with\n%s", name, got)

@@ -20,8 +20,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	_ "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp" // the program imports these two
+	_ "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp" // the program imports these four
+	_ "github.com/XSAM/otelsql"
 	_ "go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
+	_ "modernc.org/sqlite"
 
 	"github.com/spangate/spangate/control/client"
 	"github.com/spangate/spangate/control/wire"
@@ -75,42 +77,46 @@ func freeAddress(t *testing.T) string {
 	return ""
 }
 
-func TestCompleteProgramExportsTheSpansOfTheGroupsThatAreOn(t *testing.T) {
+func TestCompleteProgramShowsItsLibrariesAndQuietsOne(t *testing.T) {
 	address := freeAddress(t)
 	names := start(t, address)
 	request := func() {
 		answer, err := http.Get("http://" + address + "/")
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+	}
+	expect := func(names <-chan string, expected ...string) {
+		t.Helper()
+		for _, name := range expected {
+			require.Equal(t, name, <-names)
+		}
 	}
 	c, err := client.New("http://"+address+"/spans", client.Token("secret"))
 	require.NoError(t, err)
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
-		state, err := c.State(context.Background())
+		_, err := c.State(context.Background())
 		assert.NoError(t, err)
-		if err == nil {
-			assert.Equal(t, []string{"server"}, state.Enabled)
-		}
 	}, time.Minute, 20*time.Millisecond)
 
 	request()
-	require.Equal(t, "GET /", <-names)
+	expect(names, SPANS, "GET /")
 
-	lease, err := c.Lease(t.Context(), wire.LeaseRequest{Spec: "query", TTL: "5m", Owner: "ada"})
-	require.NoError(t, err)
-	request()
-	require.Equal(t, "SELECT", <-names)
-	require.Equal(t, "GET /", <-names)
-
-	_, err = c.Lease(t.Context(), wire.LeaseRequest{Quiet: "server", TTL: "10m", Owner: "ada"})
-	require.NoError(t, err)
-	request()
-	require.Equal(t, "SELECT", <-names)
 	state, err := c.State(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"server"}, state.Roots)
+	require.Equal(t, []string{"otelhttp", "otelsql"}, state.Enabled)
+	started := map[string]string{}
+	for _, g := range state.Groups {
+		started[g.Name] = g.Spans.Started
+	}
+	require.Equal(t, map[string]string{"otelhttp": "1", "otelsql": "4"}, started)
 
-	_, err = c.Release(t.Context(), lease.ID)
+	_, err = c.Lease(t.Context(), wire.LeaseRequest{Quiet: "otelsql", TTL: "10m", Owner: "ada"})
+	require.NoError(t, err)
+	request()
+	expect(names, "GET /")
+
+	_, err = c.Lease(t.Context(), wire.LeaseRequest{Quiet: "otelhttp", TTL: "10m", Owner: "ada"})
 	require.NoError(t, err)
 	request()
 	select {
