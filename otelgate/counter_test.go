@@ -5,6 +5,7 @@ package otelgate
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -88,4 +89,21 @@ func TestGoroutinesAddInDifferentLines(t *testing.T) {
 func TestAddAllocatesNothing(t *testing.T) {
 	c := counter{}.next()
 	assert.Zero(t, testing.AllocsPerRun(100, c.add))
+}
+
+// BenchmarkAdd has goroutines add to one count. Run it with -cpu 1,2 on a quiet machine: what the
+// time grows by is what they wait for each other.
+func BenchmarkAdd(b *testing.B) {
+	c := counter{}.next()
+	b.Run("counter", func(b *testing.B) { inParallel(b, c.add) })
+	var word atomic.Uint64
+	b.Run("one word", func(b *testing.B) { inParallel(b, func() { word.Add(1) }) })
+}
+
+func inParallel(b *testing.B, f func()) {
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			f()
+		}
+	})
 }
