@@ -7,6 +7,7 @@ package setup_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -189,6 +191,36 @@ func TestProgramHasGroupsOfItsOwn(t *testing.T) {
 	require.True(t, f.span("example.com/verify"))
 	require.Equal(t, "verify,sandbox", spangate.Gym.Format(gate.Load()))
 	require.Equal(t, "example.com/sandbox = sandbox", f.Controller.State().Scopes[1].Sites[0].Rule)
+}
+
+func TestProviderOptionReplacesDiscovery(t *testing.T) {
+	f := newFixture(t, setup.Provider(otelgate.Discover(func(string) (*spangate.Gate, spangate.Mask) { return nil, 0 })))
+	require.True(t, f.span(otelsql))
+	require.Empty(t, f.Registry.Groups())
+	require.Empty(t, f.Controller.State().Scopes[0].Sites[0].Groups)
+}
+
+func TestStateIsReadWhileScopesAreDiscoveredAndCounted(t *testing.T) {
+	f := newFixture(t, setup.ReadyRules(otelgate.LibraryRules()))
+	const scopes = 50
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for i := range scopes {
+				_, span := f.TracerProvider.Tracer(fmt.Sprint("example.com/lib", i)).Start(context.Background(), "span")
+				span.End()
+				f.Controller.State()
+			}
+		})
+	}
+	all.Wait()
+	state := f.Controller.State()
+	require.Len(t, state.Scopes, scopes)
+	for _, scope := range state.Scopes {
+		require.EqualValues(t, 4, scope.Spans.Started, scope.Name)
+		require.Len(t, scope.Sites[0].Groups, 1)
+		require.True(t, scope.Sites[0].On)
+	}
 }
 
 func TestEnvironmentFileAndControlOptionsInTheirOrder(t *testing.T) {
