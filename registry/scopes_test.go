@@ -195,9 +195,10 @@ func TestDiscoveryKeepsTheWordsOfItsGatesAndThoseOfOthers(t *testing.T) {
 	r.SetSpec("default")
 	gate, group := find("lib0")
 	var off atomic.Int64
-	done := make(chan struct{})
+	watching, done := make(chan struct{}), make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Go(func() {
+		close(watching)
 		for {
 			select {
 			case <-done:
@@ -209,8 +210,9 @@ func TestDiscoveryKeepsTheWordsOfItsGatesAndThoseOfOthers(t *testing.T) {
 			}
 		}
 	})
-	for i := range 200 {
-		find(fmt.Sprint("lib", i))
+	<-watching
+	for i := range 5 * spangate.MaxGroups { // each makes a generation with another catalog of this gate
+		find(fmt.Sprintf("example.com/%d/lib%d", i, i%spangate.MaxGroups))
 	}
 	close(done)
 	watcher.Wait()

@@ -299,6 +299,15 @@ func TestCloseUndoesWhatNewDid(t *testing.T) {
 	}
 }
 
+func TestNilAndEmptyOptionsHaveNoEffect(t *testing.T) {
+	f := newFixture(t, nil, setup.Registry(nil), setup.Rules(nil), setup.RulesText(" \n"), setup.ReadyRules(nil), setup.File(""),
+		setup.Token(""), setup.Provider(nil), setup.Provider(), setup.Control(nil), setup.Handler(nil))
+	require.True(t, f.span(otelhttp))
+	require.Equal(t, []string{"rules", "scopes"}, f.Registry.Namespaces())
+	code, _ := f.request(t, http.MethodPut, "/", "", url.Values{"spec": {"-all"}})
+	require.Equal(t, http.StatusUnauthorized, code, "a blank token allows no request")
+}
+
 func TestNilAndZeroPartsCloseWithoutError(t *testing.T) {
 	require.NoError(t, (*setup.Parts)(nil).Close())
 	require.NoError(t, new(setup.Parts).Close())
