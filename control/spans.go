@@ -74,22 +74,23 @@ const (
 
 	// Scope names may be made at run time: the spans of others count to otherScopes.
 	maxScopes    = 1000
-	maxScopeName = 256 // bytes
+	maxSites     = 10_000 // of all scopes; a client reads no more than five times as many
+	maxScopeName = 256    // bytes
 	otherScopes  = "other"
 )
 
 // Scopes lets [Controller.State], the endpoint and [Metrics] show the instrumentation scopes of the
 // program, the spans of each scope and group, and the rules that have matched no scope. scopes
-// returns them; the counts of a scope must never go back. The controller keeps and changes nothing
-// of the slices. Package setup connects it to an [otelgate.TracerProvider].
+// returns them; it must not call State, and its counts must never go back. The controller neither
+// keeps nor changes the slices. Package setup connects it to an [otelgate.TracerProvider].
 //
 // New calls scopes, then the controller does every ten seconds until it is closed, and so does each
 // call of State, each collection of the metrics, and at most once a second the endpoint. The calls
 // come from any goroutine, possibly at once. If one panics, the counts before it are shown, and one
 // record every ten seconds says so.
 //
-// The first 1,000 scopes with names of at most 256 bytes are shown by name, and the spans of all
-// others as the scope "other". A site counts to each of its groups that is registered. Its other
+// The first 1,000 scopes, with 10,000 sites and names of at most 256 bytes, are shown by name, and
+// all others as the scope "other". A site counts to each of its groups that is registered. Its other
 // bits are shown as their mask, as in 0x8000. A nil scopes has no effect.
 //
 // [otelgate.TracerProvider]: https://pkg.go.dev/github.com/spangate/spangate/otelgate#TracerProvider
@@ -115,7 +116,8 @@ type sample struct {
 type samples struct {
 	mu     sync.Mutex
 	listed map[string]bool // the scopes that are shown by name
-	kept   []*sample       // of the last minute, the oldest first; the first is that of New
+	sites  int             // of these scopes
+	kept   []*sample       // of the last minute, the oldest first
 	latest *sample         // nil without [Scopes]
 }
 
@@ -148,8 +150,8 @@ func (s *samples) newSample(at time.Time, scopes []Scope, unmatched []UnmatchedR
 	for _, scope := range scopes {
 		name := scope.Name
 		if !s.listed[name] {
-			if len(s.listed) < maxScopes && len(name) <= maxScopeName {
-				s.listed[name] = true
+			if sites := s.sites + len(scope.Sites); len(s.listed) < maxScopes && sites <= maxSites && len(name) <= maxScopeName {
+				s.listed[name], s.sites = true, sites
 			} else {
 				name = otherScopes
 			}
