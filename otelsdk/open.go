@@ -43,7 +43,7 @@ const MaxOpen = 1 << 16
 // The program has to call Shutdown of the TracerProvider, on SIGTERM too: a process that is killed
 // loses its open spans. No further span is ended once the context of Shutdown is done; the error
 // says how many are left. A span that starts after Shutdown was called is not exported. ForceFlush
-// ends no span.
+// ends no span. Stop the work first: a span that ends by itself during Shutdown may come too late.
 //
 // Up to [MaxOpen] open spans are kept. A span that starts beside so many is not: it is exported
 // when it ends, and lost if it is open at shutdown, of which Shutdown returns an error.

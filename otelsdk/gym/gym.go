@@ -116,7 +116,11 @@ func RolloutPrefix(ctx context.Context) string {
 // /ng-rollout/ID/REST has the path /REST there, and the rollout's ID in its context; any other is
 // passed on as it is. Put it around the handler that starts the server's span, so that this span has
 // the ID and the shorter path. The ID is the client's to choose, so it must not authorize anything.
+// A nil next answers 404.
 func StripRolloutPrefix(next http.Handler) http.Handler {
+	if next == nil {
+		next = http.NotFoundHandler()
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, prefixed := strings.CutPrefix(r.URL.Path, pathPrefix)
 		id, _, found := strings.Cut(path, "/")
