@@ -86,8 +86,9 @@ var rolloutID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$`)
 
 type contextKey struct{}
 
-// ContextWithRolloutID returns ctx with the ID of a rollout. It returns an error if id is not 1
-// to 255 letters, digits, dots, dashes and underscores, the first a letter or digit.
+// ContextWithRolloutID returns ctx with the ID of a rollout, for what starts one, or learns of it
+// from a body, as an agent's /run does. It returns an error and ctx if id is not 1 to 255 letters,
+// digits, dots, dashes and underscores, the first a letter or digit.
 func ContextWithRolloutID(ctx context.Context, id string) (context.Context, error) {
 	if !rolloutID.MatchString(id) {
 		return ctx, fmt.Errorf("gym: rollout ID %.80q: must be 1 to 255 letters, digits, dots, dashes and underscores, the first a letter or digit", id)
@@ -103,8 +104,8 @@ func RolloutID(ctx context.Context) string {
 
 const pathPrefix = "/ng-rollout/"
 
-// RolloutPrefix returns /ng-rollout/ID, to put before the path of a request to another Gym
-// process, or an empty string if ctx is of no rollout.
+// RolloutPrefix returns /ng-rollout/ID, to put before the path of a request to a model or resources
+// server, or to an agent's /v1/responses. It returns an empty string if ctx is of no rollout.
 func RolloutPrefix(ctx context.Context) string {
 	if id := RolloutID(ctx); id != "" {
 		return pathPrefix + id
