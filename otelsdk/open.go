@@ -28,23 +28,29 @@ const MaxOpen = 1 << 16
 // EndOpenSpans returns a span processor that passes spans on to the processors of next, in order,
 // and at shutdown ends the spans that are still open, before it shuts down next. OpenTelemetry
 // exports a span only when it ends, so without it a span that is open when the process stops is
-// lost, and every span beneath it has a parent that does not exist. The ended spans have the
-// attribute [TruncatedKey], and all have the same end. To end such a span later has no effect.
+// lost, and the spans beneath it have a parent that does not exist. The ended spans have the
+// attribute [TruncatedKey] and a common end. To end such a span later has no effect.
 //
 //	sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(
 //		otelsdk.EndOpenSpans(sdktrace.NewBatchSpanProcessor(exporter))))
 //
-// Give it every processor that exports. One that is registered beside it receives the ended spans
-// only if it is registered after it, since the SDK shuts processors down in the order in which they
-// were registered. A batch processor drops spans while its queue is full, so next is flushed
-// before each 512 spans that are ended: its queue must hold as many, as it does by default.
+// Pass it every processor that exports; nil ones are ignored. One that is registered beside it
+// receives the ended spans only if it is registered after it, since the SDK shuts processors down in
+// the order in which they were registered. A batch processor drops spans while its queue is full, so
+// next is flushed before each 512 spans that are ended; its queue must hold as many, as the
+// default one does.
 //
-// The program calls Shutdown of the TracerProvider, on SIGTERM too; a process that is killed
-// loses its open spans. No further span is ended once the context of Shutdown is done, and the error says how many are
-// left. A span that starts after Shutdown was called is not exported. ForceFlush ends no span.
+// The program has to call Shutdown of the TracerProvider, on SIGTERM too: a process that is killed
+// loses its open spans. No further span is ended once the context of Shutdown is done; the error
+// says how many are left. A span that starts after Shutdown was called is not exported. ForceFlush
+// ends no span. Stop the work first: a span that ends by itself during Shutdown may come too late.
 //
-// Up to [MaxOpen] open spans are kept. While there are as many, a span that starts is not: it is exported when it
-// ends, and lost if it is open at shutdown, of which Shutdown returns an error.
+// Up to [MaxOpen] open spans are kept. A span that starts beside so many is not: it is exported
+// when it ends, and lost if it is open at shutdown, of which Shutdown returns an error.
+//
+// A span costs about 900 instructions more, and no allocation; an empty one takes the SDK 3,200
+// (BenchmarkSpan, in cachegrind). The spans of all goroutines share one lock. The processor is
+// safe for concurrent use.
 func EndOpenSpans(next ...sdktrace.SpanProcessor) sdktrace.SpanProcessor {
 	next = slices.DeleteFunc(slices.Clone(next), func(p sdktrace.SpanProcessor) bool { return p == nil })
 	return &openSpans{next: next, open: make(map[spanID]sdktrace.ReadWriteSpan)}
@@ -89,15 +95,15 @@ func (o *openSpans) OnStart(parent context.Context, s sdktrace.ReadWriteSpan) {
 func (o *openSpans) OnEnd(s sdktrace.ReadOnlySpan) {
 	id := idOf(s)
 	o.mu.Lock()
-	_, ok := o.open[id]
-	if ok {
-		delete(o.open, id)
-	} else if o.missed > 0 {
+	n := len(o.open)
+	delete(o.open, id)
+	kept := len(o.open) < n // cheaper than a lookup
+	if !kept && o.missed > 0 {
 		o.missed--
 	}
 	closed := o.closed
 	o.mu.Unlock()
-	if closed && !ok {
+	if closed && !kept {
 		return
 	}
 	for _, p := range o.next {

@@ -28,16 +28,16 @@ const (
 func export() ptraceotlp.ExportRequest {
 	traces := ptrace.NewTraces()
 	resource := traces.ResourceSpans().AppendEmpty()
-	resource.Resource().Attributes().PutStr("service.name", "agent")
+	resource.Resource().Attributes().PutStr("nemo.gym.server.name", "agent")
 	s := resource.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
 	s.SetTraceID([16]byte{1})
 	s.SetSpanID([8]byte{2})
 	s.SetParentSpanID([8]byte{3})
-	s.SetName("POST /verify")
+	s.SetName("HTTP POST")
 	s.SetKind(ptrace.SpanKindClient)
 	s.SetStartTimestamp(1e9)
 	s.SetEndTimestamp(3e9)
-	s.Attributes().PutStr(rolloutID, "01")
+	s.Attributes().PutStr("nemo.gym.rollout.id", "01")
 	return ptraceotlp.NewExportRequestFromTraces(traces)
 }
 
@@ -100,7 +100,7 @@ func TestCollectorReadsBothEncodingsGzippedOrNot(t *testing.T) {
 		assert.Equal(t, []Span{{
 			ID:      spanID{[16]byte{1}, [8]byte{2}},
 			Parent:  spanID{[16]byte{1}, [8]byte{3}},
-			Name:    "POST /verify",
+			Name:    "HTTP POST",
 			Group:   "http_client",
 			Process: "agent",
 			Rollout: "01",

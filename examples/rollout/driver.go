@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control/wire"
 	"github.com/spangate/spangate/otelgate"
+	"github.com/spangate/spangate/otelsdk/gym"
 )
 
 // driver runs rollouts on the servers, and changes which spans are on while they run.
@@ -41,6 +41,9 @@ type driver struct {
 func startDriver(ctx context.Context, o *options) (d *driver, err error) {
 	d = &driver{token: rand.Text()}
 	url := o.otlp
+	if os.Getenv(gym.EnvRunID) == "" { // as Gym does for the processes that it starts
+		os.Setenv(gym.EnvRunID, rand.Text())
+	}
 	if url == "" {
 		ignoreSettings()
 		if d.received, err = startCollector(o.listen); err != nil {
@@ -55,8 +58,8 @@ func startDriver(ctx context.Context, o *options) (d *driver, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d.jobs = t.provider.Group(spangate.BitJob).Tracer(scope)
-	d.tracer = t.provider.Tracer(scope)
+	d.jobs = t.provider.Group(spangate.BitJob).Tracer(gym.Scope)
+	d.tracer = t.provider.Tracer(gym.Scope)
 	d.client = t.newClient()
 	if d.server, err = startServer(t, d.token, http.NotFoundHandler()); err != nil {
 		return nil, err
@@ -130,7 +133,7 @@ func (d *driver) batch(ctx context.Context, steps []step) (r Run, spans []Span, 
 		return r, nil, err
 	}
 	for _, p := range d.processes {
-		if _, err := call[struct{}](ctx, untraced, p.url+"/flush", struct{}{}); err != nil {
+		if _, err := call[struct{}](ctx, untraced, p.url, "/flush", struct{}{}); err != nil {
 			return r, nil, fmt.Errorf("the %s: %w", p.role, err)
 		}
 	}
@@ -146,8 +149,7 @@ func (d *driver) batch(ctx context.Context, steps []step) (r Run, spans []Span, 
 
 // job runs one rollout for each step, and changes what is on between them.
 func (d *driver) job(ctx context.Context, steps []step) (rollouts []Rollout, err error) {
-	err = otelgate.Do(ctx, d.jobs, "job", func(ctx context.Context, span trace.Span) error {
-		span.SetAttributes(attribute.Int("job.rollouts", len(steps)))
+	err = otelgate.Do(ctx, d.jobs, gym.SpanJob, func(ctx context.Context, _ trace.Span) error {
 		for i, s := range steps {
 			if i > 0 {
 				if err := d.change(ctx, steps[i-1], s); err != nil {
@@ -171,16 +173,17 @@ func (d *driver) job(ctx context.Context, steps []step) (rollouts []Rollout, err
 
 // rollout runs a task on the agent.
 func (d *driver) rollout(ctx context.Context, task Task) (Rollout, error) {
-	ctx, id, err := withRolloutID(ctx)
+	id := newTraceID().String()
+	ctx, err := gym.ContextWithRolloutID(ctx, id)
 	if err != nil {
 		return Rollout{}, err
 	}
 	if d.gate.On(spangate.BitRollout) {
 		var span trace.Span
-		ctx, span = d.tracer.Start(ctx, "rollout", trace.WithAttributes(attribute.String("rollout.prompt", task.Prompt)))
+		ctx, span = d.tracer.Start(ctx, gym.SpanRollout)
 		defer span.End()
 	}
-	outcome, err := call[Outcome](ctx, d.client, d.agent.url+"/run", task)
+	outcome, err := call[Outcome](ctx, d.client, d.agent.url, "/run", task)
 	return Rollout{ID: id, Prompt: task.Prompt, Answer: outcome.Answer, Reward: outcome.Reward}, err
 }
 

@@ -12,11 +12,11 @@ import (
 	"strconv"
 	"strings"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/otelgate"
+	"github.com/spangate/spangate/otelsdk/gym"
 )
 
 // Task is what a rollout has to solve.
@@ -60,7 +60,7 @@ type agent struct {
 
 func newAgent(t *telemetry, model, resources string) http.Handler {
 	// The tracer of a view of the provider: every span that it starts is of the group agent.
-	a := &agent{t.provider.Group(spangate.BitAgent).Tracer(scope), t.newClient(), model, resources}
+	a := &agent{t.provider.Group(spangate.BitAgent).Tracer(gym.Scope), t.newClient(), model, resources}
 	mux := http.NewServeMux()
 	handle(mux, "POST /run", a.run)
 	return mux
@@ -71,7 +71,7 @@ func (a *agent) run(ctx context.Context, task Task) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	return call[Outcome](ctx, a.client, a.resources+"/verify", Attempt{Answer: answer, Expected: task.Expected})
+	return call[Outcome](ctx, a.client, a.resources, "/verify", Attempt{Answer: answer, Expected: task.Expected})
 }
 
 // maxTurns ends the conversation with a model that never answers.
@@ -80,19 +80,18 @@ const maxTurns = 4
 func (a *agent) answer(ctx context.Context, prompt string) (answer string, err error) {
 	// Do is the form of a site whose span records the error. While the group is off, span is
 	// inert, ctx is the caller's, and the calls beneath join the span above.
-	err = otelgate.Do(ctx, a.tracer, "agent", func(ctx context.Context, span trace.Span) error {
+	err = otelgate.Do(ctx, a.tracer, gym.SpanAgentResponses, func(ctx context.Context, _ trace.Span) error {
 		conversation := []Message{{Role: "user", Content: prompt}}
-		for turn := range maxTurns {
-			reply, err := call[Message](ctx, a.client, a.model+"/respond", conversation)
+		for range maxTurns {
+			reply, err := call[Message](ctx, a.client, a.model, "/v1/responses", conversation)
 			if err != nil {
 				return err
 			}
 			if reply.Role != "call" {
 				answer = reply.Content
-				span.SetAttributes(attribute.Int("agent.turns", turn+1))
 				return nil
 			}
-			result, err := call[Message](ctx, a.client, a.resources+"/tool", reply)
+			result, err := call[Message](ctx, a.client, a.resources, "/tool", reply)
 			if err != nil {
 				return err
 			}
@@ -108,18 +107,17 @@ func (a *agent) answer(ctx context.Context, prompt string) (answer string, err e
 type model struct{ tracer trace.Tracer }
 
 func newModel(t *telemetry) http.Handler {
-	m := &model{t.provider.Group(spangate.BitModelCall).Tracer(scope)}
+	m := &model{t.provider.Group(spangate.BitModelCall).Tracer(gym.Scope)}
 	mux := http.NewServeMux()
-	handle(mux, "POST /respond", m.respond)
+	handle(mux, "POST /v1/responses", m.respond)
 	return mux
 }
 
 func (m *model) respond(ctx context.Context, conversation []Message) (reply Message, err error) {
-	err = otelgate.Do(ctx, m.tracer, "model_call", func(_ context.Context, span trace.Span) error {
+	err = otelgate.Do(ctx, m.tracer, gym.SpanModelResponses, func(context.Context, trace.Span) error {
 		if len(conversation) == 0 {
 			return errors.New("the conversation is empty")
 		}
-		span.SetAttributes(attribute.Int("model.messages", len(conversation)))
 		last := conversation[len(conversation)-1]
 		reply = Message{Role: "call", Content: expression(last.Content)}
 		if last.Role == "tool" {
@@ -154,7 +152,7 @@ type resources struct {
 }
 
 func newResources(t *telemetry) http.Handler {
-	r := &resources{t.gate, t.provider.Tracer(scope), t.provider.Group(spangate.BitVerify).Tracer(scope)}
+	r := &resources{t.gate, t.provider.Tracer(gym.Scope), t.provider.Group(spangate.BitVerify).Tracer(gym.Scope)}
 	mux := http.NewServeMux()
 	handle(mux, "POST /tool", r.tool)
 	handle(mux, "POST /verify", r.verify)
@@ -164,9 +162,10 @@ func newResources(t *telemetry) http.Handler {
 // tool runs the calculator. The model gets an error of the sandbox as the result.
 func (r *resources) tool(ctx context.Context, call Message) (Message, error) {
 	// The guarded form of a site is for hot code. While the group is off, it costs a load and
-	// an AND, and the block is not evaluated, attributes included.
+	// an AND, and the block is not evaluated, attributes included. The code is not among them: it is
+	// the model's output.
 	if r.gate.On(spangate.BitSandbox) {
-		_, span := r.tracer.Start(ctx, "sandbox", trace.WithAttributes(attribute.String("sandbox.code", call.Content)))
+		_, span := r.tracer.Start(ctx, gym.SpanSandboxExec, trace.WithAttributes(gym.SandboxProviderKey.String("go/types")))
 		defer span.End()
 	}
 	value, err := evaluate(call.Content)
@@ -177,16 +176,15 @@ func (r *resources) tool(ctx context.Context, call Message) (Message, error) {
 }
 
 func (r *resources) verify(ctx context.Context, attempt Attempt) (outcome Outcome, err error) {
-	err = otelgate.Do(ctx, r.verifier, "verify", func(_ context.Context, span trace.Span) error {
+	err = otelgate.Do(ctx, r.verifier, gym.SpanVerify, func(context.Context, trace.Span) error {
 		expected, err := evaluate(attempt.Expected)
 		if err != nil {
-			return fmt.Errorf("the task's expected answer: %w", err)
+			return errors.New("the task's expected answer has no value") // err would bring the answer into spans
 		}
 		outcome.Answer = attempt.Answer
 		if value, err := evaluate(attempt.Answer); err == nil && value == expected {
 			outcome.Reward = 1
 		}
-		span.SetAttributes(attribute.Float64("verify.reward", outcome.Reward))
 		return nil
 	})
 	return outcome, err

@@ -14,7 +14,8 @@
 //
 // To see how a program is instrumented, read telemetry.go and serve.go, then gym.go, which has
 // the two forms of a site. driver.go changes the groups. rolloutid.go keeps the spans of
-// a rollout in one trace where no span above them is on. report.go documents the output of --json.
+// a rollout in one trace where no span above them is on. The spans have the names and attributes
+// of NeMo Gym's Python processes, as docs/gym.md lists. report.go documents the output of --json.
 package main
 
 import (
@@ -95,7 +96,7 @@ func parseOptions(args []string) (*options, error) {
 	flags.BoolVar(&o.hold, "hold", false, "keep the processes up afterwards, to change their spans by hand")
 	flags.BoolVar(&o.bare, "bare", false, "run one job without OpenTelemetry, to compare its cost")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` on which the spans are received")
-	flags.StringVar(&o.otlp, "otlp", "", "send the spans to the collector at this `URL` instead, as in http://localhost:4318")
+	flags.StringVar(&o.otlp, "otlp", "", "send the spans to the collector at this `URL` instead, as in http://localhost:4318; by gRPC with OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
 	flags.Usage = func() { fmt.Print(usage, flags.FlagUsages()) }
 	if err := flags.Parse(args); err != nil {
 		return nil, err

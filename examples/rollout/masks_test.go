@@ -133,6 +133,6 @@ func TestWrongAnswersGetNoReward(t *testing.T) {
 	}
 	_, err := d.rollout(t.Context(), Task{Prompt: "What is 1 plus 1?", Expected: "two"})
 	assert.ErrorContains(t, err, "the task's expected answer")
-	_, err = call[Outcome](t.Context(), d.client, d.agent.url+"/run", "not a task")
+	_, err = call[Outcome](t.Context(), d.client, d.agent.url, "/run", "not a task")
 	assert.ErrorContains(t, err, fmt.Sprint(http.StatusBadRequest))
 }

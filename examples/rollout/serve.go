@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 
 	"github.com/spangate/spangate/control"
+	"github.com/spangate/spangate/otelsdk/gym"
 )
 
 const (
@@ -87,6 +88,7 @@ func startServer(t *telemetry, token string, work http.Handler) (*server, error)
 		// otelhttp does not know the gate: it finds the gated provider as the global one.
 		work = otelhttp.NewHandler(work, "", otelhttp.WithSpanNameFormatter(spanName))
 	}
+	work = gym.StripRolloutPrefix(work)
 	s := &server{telemetry: t, url: "http://" + listener.Addr().String()}
 	mux := http.NewServeMux()
 	mux.Handle(spansPath, http.StripPrefix(strings.TrimSuffix(spansPath, "/"),
@@ -111,14 +113,15 @@ func (s *server) flushAll(ctx context.Context, _ struct{}) (struct{}, error) {
 	return struct{}{}, s.flush(ctx)
 }
 
-// spanName names the spans of otelhttp, on both sides of a call.
+// spanName names the spans of a server, as FastAPI's instrumentation does in Gym. Those of a client are
+// called "HTTP POST", in Gym and by otelhttp.
 func spanName(_ string, r *http.Request) string { return r.Method + " " + r.URL.Path }
 
 // newClient returns a client whose calls are spans of the group http_client.
 func (t *telemetry) newClient() *http.Client {
 	client := &http.Client{Timeout: callTimeout}
 	if !t.bare() {
-		client.Transport = otelhttp.NewTransport(http.DefaultTransport, otelhttp.WithSpanNameFormatter(spanName))
+		client.Transport = otelhttp.NewTransport(http.DefaultTransport)
 	}
 	return client
 }
@@ -141,8 +144,10 @@ func handle[Request, Response any](mux *http.ServeMux, pattern string, fn func(c
 	})
 }
 
-// call posts request to url and returns the response. The client's span has ended by then.
-func call[Response any](ctx context.Context, client *http.Client, url string, request any) (response Response, err error) {
+// call posts request to a path of the server at base, under the prefix of the rollout, and returns the response.
+// The client's span has ended by then.
+func call[Response any](ctx context.Context, client *http.Client, base, path string, request any) (response Response, err error) {
+	url := base + gym.RolloutPrefix(ctx) + path
 	body, err := json.Marshal(request)
 	if err != nil {
 		return response, err

@@ -3,27 +3,28 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
 	"github.com/spangate/spangate/otelgate"
+	"github.com/spangate/spangate/otelsdk"
+	"github.com/spangate/spangate/otelsdk/gym"
 	"github.com/spangate/spangate/registry"
 )
-
-// scope is the instrumentation scope of this program's own spans.
-const scope = "github.com/spangate/spangate/examples/rollout"
 
 // telemetry is what each process needs to trace, and to turn its spans on and off.
 type telemetry struct {
@@ -62,16 +63,17 @@ func (t *telemetry) startProvider(ctx context.Context, role string) (err error) 
 		t.provider, err = otelgate.NewTracerProvider(noop.NewTracerProvider(), t.gate, rules)
 		return err
 	}
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(t.collector))
+	exporter, err := newExporter(ctx, t.collector)
 	if err != nil {
 		return err
 	}
 	sdk := sdktrace.NewTracerProvider(
-		sdktrace.WithResource(resource.NewSchemaless(semconv.ServiceName(role))),
+		sdktrace.WithResource(resource.NewSchemaless(gym.Resource(role)...)),
 		sdktrace.WithIDGenerator(rolloutTraces{}),
-		sdktrace.WithSpanProcessor(rolloutAttribute()),
-		// The driver counts the spans, so a full queue must block and not drop.
-		sdktrace.WithBatcher(exporter, sdktrace.WithBlocking(), sdktrace.WithExportTimeout(callTimeout/2)),
+		sdktrace.WithSpanProcessor(gym.RolloutIDs()),
+		sdktrace.WithSpanProcessor(otelsdk.EndOpenSpans(
+			// The driver counts the spans, so a full queue must block and not drop.
+			sdktrace.NewBatchSpanProcessor(exporter, sdktrace.WithBlocking(), sdktrace.WithExportTimeout(callTimeout/2)))),
 	)
 	if t.provider, err = otelgate.NewTracerProvider(sdk, t.gate, rules); err != nil {
 		return err
@@ -80,6 +82,18 @@ func (t *telemetry) startProvider(ctx context.Context, role string) (err error) 
 	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { t.failed.Store(&err) }))
 	return nil
+}
+
+// newExporter returns an exporter for the protocol of the environment, without which it is http/protobuf.
+func newExporter(ctx context.Context, url string) (sdktrace.SpanExporter, error) {
+	switch protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL")); protocol {
+	case "grpc":
+		return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(url))
+	case "", "http/protobuf", "http/json": // it reads which of them
+		return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(url))
+	default:
+		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL %q: must be grpc, http/protobuf or http/json", protocol)
+	}
 }
 
 // bare reports whether the process runs without instrumentation.

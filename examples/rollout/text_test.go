@@ -71,7 +71,7 @@ func TestOutputOnATerminalHasBoxCharactersAndColours(t *testing.T) {
 			newPrinter(&out, test.environment).run(
 				Run{Spec: "rollout,verify", Rollouts: []Rollout{{ID: "a"}}, Received: &Received{Spans: 2, Traces: 1}},
 				[]Span{
-					{ID: spanID{Span: [8]byte{1}}, Group: "rollout", Name: "rollout", Process: "driver", Took: time.Second},
+					{ID: spanID{Span: [8]byte{1}}, Group: "rollout", Name: "gym.rollout", Process: "driver", Took: time.Second},
 					{ID: spanID{Span: [8]byte{2}}, Parent: spanID{Span: [8]byte{1}}, Group: "verify", Name: "verify", Process: "resources"},
 				})
 			assert.Equal(t, test.lines, strings.Contains(out.String(), "└──"))

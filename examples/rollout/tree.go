@@ -12,6 +12,8 @@ import (
 	"charm.land/lipgloss/v2"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/spangate/spangate/otelsdk/gym"
 )
 
 // Span has the fields of a span that the trees and counts use.
@@ -34,6 +36,16 @@ type spanID struct {
 
 func (s Span) root() bool { return s.Parent.Span.IsEmpty() }
 
+// groups has the groups of the program's own spans, by name.
+var groups = map[string]string{
+	gym.SpanJob:            "job",
+	gym.SpanRollout:        "rollout",
+	gym.SpanAgentResponses: "agent",
+	gym.SpanModelResponses: "model_call",
+	gym.SpanVerify:         "verify",
+	gym.SpanSandboxExec:    "sandbox",
+}
+
 func newSpan(resource pcommon.Resource, s ptrace.Span) Span {
 	attribute := func(of pcommon.Map, key string) string {
 		if value, ok := of.Get(key); ok {
@@ -46,9 +58,9 @@ func newSpan(resource pcommon.Resource, s ptrace.Span) Span {
 		ID:      spanID{s.TraceID(), s.SpanID()},
 		Parent:  spanID{s.TraceID(), s.ParentSpanID()},
 		Name:    s.Name(),
-		Group:   s.Name(), // the program's own spans are named after their groups
-		Process: attribute(resource.Attributes(), "service.name"),
-		Rollout: attribute(s.Attributes(), rolloutID),
+		Group:   groups[s.Name()],
+		Process: attribute(resource.Attributes(), string(gym.ServerNameKey)),
+		Rollout: attribute(s.Attributes(), string(gym.RolloutIDKey)),
 		Start:   start,
 		Took:    s.EndTimestamp().AsTime().Sub(start),
 	}

@@ -154,3 +154,6 @@ require (
 )
 
 replace github.com/spangate/spangate => ../..
+
+// In the workspace, for examples, which require its next version.
+replace github.com/spangate/spangate/otelsdk => ../../otelsdk

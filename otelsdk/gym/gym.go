@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gym makes the spans of a Go process look like those of NeMo Gym's Python processes,
-// so that one query finds both: the names of spans, the scope, the resource, and the ID of the rollout.
+// Package gym makes the spans of a Go process look like those of NeMo Gym's Python processes, so
+// that one query finds both: the names of spans, the scope, the resource, and the rollout's ID.
 //
 // In Gym the ID of a rollout comes with a request, as a prefix of its path:
-// /ng-rollout/ID/v1/responses. [StripRolloutPrefix] takes it from there into the context,
-// [RolloutIDs] puts it on every span that starts in that context, and [RolloutPrefix] is what to send on.
+// /ng-rollout/ID/v1/responses. [StripRolloutPrefix] puts it into the context of the request,
+// [RolloutIDs] puts it on every span that starts in that context, and [RolloutPrefix] returns the
+// prefix for the next request.
 //
 //	provider := sdktrace.NewTracerProvider(
 //		sdktrace.WithResource(resource.NewSchemaless(gym.Resource("policy_model")...)),
@@ -58,11 +59,11 @@ const (
 // that it starts.
 const EnvRunID = "NEMO_GYM_OTEL_RUN_ID"
 
-// Resource returns the attributes of the resource of the process that Gym's configuration calls
-// server. service.name is GROUP/server, where GROUP is OTEL_SERVICE_NAME, or nemo-gym if it is blank;
-// with an empty server it is GROUP alone, and there is no nemo.gym.server.name. nemo.run.id is
-// the first that is not blank of NEMO_GYM_OTEL_RUN_ID, NEMO_LENS_RUN_ID and SLURM_JOB_ID; without one it is absent.
-// When it is merged with other resources, its service.name must win.
+// Resource returns the attributes of the resource of a process, where server is its name in Gym's
+// configuration. service.name is GROUP/server, where GROUP is OTEL_SERVICE_NAME, or nemo-gym if
+// that is blank; with an empty server it is GROUP, and nemo.gym.server.name is absent. nemo.run.id
+// is the first of NEMO_GYM_OTEL_RUN_ID, NEMO_LENS_RUN_ID and SLURM_JOB_ID that is not blank;
+// without one it is absent. In a merge with other resources this service.name must win.
 func Resource(server string) []attribute.KeyValue {
 	group := cmp.Or(env("OTEL_SERVICE_NAME"), "nemo-gym")
 	attributes := []attribute.KeyValue{ServiceGroupKey.String(group)}
@@ -85,8 +86,9 @@ var rolloutID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$`)
 
 type contextKey struct{}
 
-// ContextWithRolloutID returns ctx with the ID of a rollout. It returns an error if id is not 1
-// to 255 letters, digits, dots, dashes and underscores, the first a letter or digit.
+// ContextWithRolloutID returns ctx with the ID of a rollout, for what starts one, or learns of it
+// from a body, as an agent's /run does. It returns an error and ctx if id is not 1 to 255 letters,
+// digits, dots, dashes and underscores, the first a letter or digit.
 func ContextWithRolloutID(ctx context.Context, id string) (context.Context, error) {
 	if !rolloutID.MatchString(id) {
 		return ctx, fmt.Errorf("gym: rollout ID %.80q: must be 1 to 255 letters, digits, dots, dashes and underscores, the first a letter or digit", id)
@@ -102,8 +104,8 @@ func RolloutID(ctx context.Context) string {
 
 const pathPrefix = "/ng-rollout/"
 
-// RolloutPrefix returns /ng-rollout/ID, to put before the path of a request to another Gym
-// process, or an empty string if ctx is of no rollout.
+// RolloutPrefix returns /ng-rollout/ID, to put before the path of a request to a model or resources
+// server, or to an agent's /v1/responses. It returns an empty string if ctx is of no rollout.
 func RolloutPrefix(ctx context.Context) string {
 	if id := RolloutID(ctx); id != "" {
 		return pathPrefix + id
@@ -111,11 +113,15 @@ func RolloutPrefix(ctx context.Context) string {
 	return ""
 }
 
-// StripRolloutPrefix returns a handler that calls next, with the rollout's ID in the context of a request
-// whose path is /ng-rollout/ID/REST, and /REST as its path. Any other request is passed on as it
-// is. It goes around the handler that starts the server's span, so that this span has the ID and
-// the shorter path. The ID is what the client says, as in Gym: it correlates, and authorizes nothing.
+// StripRolloutPrefix returns a handler that calls next. A request whose path is
+// /ng-rollout/ID/REST has the path /REST there, and the rollout's ID in its context; any other is
+// passed on as it is. Put it around the handler that starts the server's span, so that this span has
+// the ID and the shorter path. The ID is the client's to choose, so it must not authorize anything.
+// A nil next answers 404.
 func StripRolloutPrefix(next http.Handler) http.Handler {
+	if next == nil {
+		next = http.NotFoundHandler()
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, prefixed := strings.CutPrefix(r.URL.Path, pathPrefix)
 		id, _, found := strings.Cut(path, "/")

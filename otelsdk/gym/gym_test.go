@@ -68,10 +68,18 @@ func TestRolloutPrefixIsStrippedAndItsIDIsOnEverySpanOfTheRequest(t *testing.T) 
 
 // net/http's StripPrefix answers a path whose escapes hide the prefix.
 func TestEscapedPrefixIsNotFound(t *testing.T) {
-	handler := gym.StripRolloutPrefix(http.NotFoundHandler())
+	handler := gym.StripRolloutPrefix(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("called") }))
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/%6Eg-rollout/0-3/verify", nil))
 	assert.Equal(t, http.StatusNotFound, w.Code)
+}
+
+func TestNilHandlerAnswersNotFound(t *testing.T) {
+	for _, path := range []string{"/verify", "/ng-rollout/0-3/verify"} {
+		w := httptest.NewRecorder()
+		gym.StripRolloutPrefix(nil).ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, nil))
+		assert.Equal(t, http.StatusNotFound, w.Code)
+	}
 }
 
 func TestRolloutIDMustBeOneThatGymAllows(t *testing.T) {
