@@ -14,20 +14,20 @@ import (
 	"github.com/spangate/spangate"
 )
 
-func TestReadmeHasARowForEveryGroupAndPreset(t *testing.T) {
-	b, err := os.ReadFile("README.md")
+func TestDocsHaveARowForEveryGroupAndPreset(t *testing.T) {
+	b, err := os.ReadFile("docs/gym.md")
 	require.NoError(t, err)
-	readme := string(b)
+	page := string(b)
 
 	for i, g := range positions {
 		group, _ := spangate.Gym.Group(g.name)
-		assert.Contains(t, readme, fmt.Sprintf("\n| `%s` | %d | %s |\n", g.name, i, group.Doc))
+		assert.Contains(t, page, fmt.Sprintf("\n| `%s` | %d | %s |\n", g.name, i, group.Doc))
 	}
 	for p := range spangate.Gym.Presets() {
 		members := "`" + strings.Join(spangate.Gym.Names(p.Mask), "`, `") + "`"
 		if p.Name == spangate.NameAll {
 			members = fmt.Sprintf("all %d", p.Mask.Count())
 		}
-		assert.Contains(t, readme, fmt.Sprintf("\n| `%s` | %s |\n", p.Name, members))
+		assert.Contains(t, page, fmt.Sprintf("\n| `%s` | %s |\n", p.Name, members))
 	}
 }
