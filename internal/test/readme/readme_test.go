@@ -100,7 +100,10 @@ func TestCompleteProgramShowsItsLibrariesAndQuietsOne(t *testing.T) {
 	}, time.Minute, 20*time.Millisecond)
 
 	request()
-	expect(names, "sql.conn.reset_session", "GET /")
+	expect(names, "sql.conn.query", "sql.rows", "GET /")
+
+	request()
+	expect(names, "sql.conn.reset_session", "sql.conn.query", "sql.rows", "GET /")
 
 	state, err := c.State(t.Context())
 	require.NoError(t, err)
@@ -109,7 +112,7 @@ func TestCompleteProgramShowsItsLibrariesAndQuietsOne(t *testing.T) {
 	for _, g := range state.Groups {
 		started[g.Name] = g.Spans.Started
 	}
-	require.Equal(t, map[string]string{"otelhttp": "1", "otelsql": "4"}, started)
+	require.Equal(t, map[string]string{"otelhttp": "2", "otelsql": "5"}, started)
 
 	_, err = c.Lease(t.Context(), wire.LeaseRequest{Quiet: "otelsql", TTL: "10m", Owner: "ada"})
 	require.NoError(t, err)
