@@ -103,7 +103,7 @@ func TestCompleteProgramShowsItsLibrariesAndQuietsOne(t *testing.T) {
 	expect(names, "sql.conn.query", "sql.rows", "GET /")
 
 	request()
-	expect(names, "sql.conn.reset_session", "sql.conn.query", "sql.rows", "GET /")
+	expect(names, "sql.conn.query", "sql.rows", "GET /")
 
 	state, err := c.State(t.Context())
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestCompleteProgramShowsItsLibrariesAndQuietsOne(t *testing.T) {
 	for _, g := range state.Groups {
 		started[g.Name] = g.Spans.Started
 	}
-	require.Equal(t, map[string]string{"otelhttp": "2", "otelsql": "5"}, started)
+	require.Equal(t, map[string]string{"otelhttp": "2", "otelsql": "4"}, started)
 
 	_, err = c.Lease(t.Context(), wire.LeaseRequest{Quiet: "otelsql", TTL: "10m", Owner: "ada"})
 	require.NoError(t, err)
