@@ -13,11 +13,13 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/control"
 	"github.com/spangate/spangate/examples/libraries/cache"
 	"github.com/spangate/spangate/examples/libraries/mydb"
 	mydbv2 "github.com/spangate/spangate/examples/libraries/mydb/v2"
 	"github.com/spangate/spangate/otelgate"
 	"github.com/spangate/spangate/registry"
+	"github.com/spangate/spangate/setup"
 )
 
 // recorder returns an SDK, and a function that returns the names of the spans that have ended since
@@ -62,6 +64,28 @@ func Example_onUntilRegistered() {
 	// not registered: "query"
 	// default: ""
 	// default,mydb.query: "query"
+}
+
+// In a program that makes a group of each scope, a span needs its own group and that of its scope.
+func Example_inAProgramWithDiscovery() {
+	sdk, spans := recorder()
+	parts, err := setup.New(sdk, setup.Registry(registry.New()))
+	check(err)
+	defer parts.Close()
+	check(mydb.RegisterSpans(parts.Registry))
+	defer parts.Registry.Unregister("mydb")
+	db := mydb.Open(mydb.Options{TracerProvider: parts.TracerProvider})
+
+	for _, spec := range []string{"default", "default,mydb.query", "default,mydb.query,-mydb"} {
+		check(parts.Controller.SetBaseline(control.Baseline{Spec: spec}))
+		db.Query(context.Background(), "SELECT 1")
+		fmt.Printf("%s: %q\n", spec, spans())
+	}
+
+	// Output:
+	// default: ""
+	// default,mydb.query: "query"
+	// default,mydb.query,-mydb: ""
 }
 
 // A library without a dependency is gated by the names of its scopes.
