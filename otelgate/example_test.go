@@ -193,3 +193,33 @@ func ExampleHTTPRules() {
 	// server server
 	// client http_client
 }
+
+// Rules of a file or a variable name groups, which the program looks up in its catalog.
+func ExampleParseRules() {
+	const text = `
+# One rule a line; the first that matches decides.
+example.com/sandbox "run tool" = sandbox
+example.com/agent* client = agent,sandbox
+`
+	named, err := otelgate.ParseRules(text)
+	if err != nil {
+		panic(err)
+	}
+	rules, err := named.Rules(func(group string) (*spangate.Gate, spangate.Mask) {
+		mask, _ := spangate.Gym.Lookup(group)
+		return nil, mask // of the provider's gate
+	})
+	if err != nil {
+		panic(err)
+	}
+	for _, r := range rules {
+		fmt.Println(r.Text(spangate.Gym.Format(r.Group)))
+	}
+	_, err = otelgate.ParseRules("example.com/agent clinet = agent")
+	fmt.Println(err)
+
+	// Output:
+	// example.com/sandbox "run tool" = sandbox
+	// example.com/agent* client = agent,sandbox
+	// otelgate: rules, line 1, column 19: invalid rule: "clinet" is nearly client; write that, or "clinet" in double quotes for spans of that name; the rule is "example.com/agent clinet = agent"
+}

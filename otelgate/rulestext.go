@@ -232,7 +232,7 @@ func (p *ruleParser) rule() (r NamedRule, err error) {
 		return r, err
 	}
 	if t.kind != '"' && (t.kind != 'w' || keyword(t.text) != "") {
-		return r, fmt.Errorf(`no scope before %q; write "" to match any scope, or the scope in double quotes`, t.text)
+		return r, fmt.Errorf(`no scope before %.256q; write "" to match any scope, or the scope in double quotes`, t.text)
 	}
 	r.Scope = t.text
 	if err := r.rule(nil, 1).validate(); err != nil {
@@ -264,7 +264,7 @@ func (p *ruleParser) rule() (r NamedRule, err error) {
 		case i >= 0 && t.text == wordTransparent && left <= transparent:
 			r.Transparent, left = true, none
 		case t.kind == ',' || left != name:
-			return r, fmt.Errorf("%q can't stand here; a rule is a scope, a span name, a kind and the word %s, in this order, then '=' and groups; write a name that has spaces or commas in double quotes", t.text, wordTransparent)
+			return r, fmt.Errorf("%.256q can't stand here; a rule is a scope, a span name, a kind and the word %s, in this order, then '=' and groups; write a name that has spaces or commas in double quotes", t.text, wordTransparent)
 		case t.kind == 'w' && keyword(t.text) != "":
 			return r, fmt.Errorf("%q is nearly %s; write that, or %q in double quotes for spans of that name", t.text, keyword(t.text), t.text)
 		default:
@@ -297,7 +297,7 @@ func (p *ruleParser) groups() (groups []string, err error) {
 			return groups, err
 		}
 		if t.kind != ',' {
-			return nil, fmt.Errorf("%q can't stand here; write a comma between two groups, and one rule a line", t.text)
+			return nil, fmt.Errorf("%.256q can't stand here; write a comma between two groups, and one rule a line", t.text)
 		}
 	}
 }
