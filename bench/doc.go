@@ -9,7 +9,7 @@
 // Two commands use them:
 //
 //	go run ./bench/cmd/budgets    counts their instructions with valgrind; fails where a budget is broken
-//	go run ./bench/cmd/report     times them and writes bench/results and the tables of README.md and docs/cost.md
+//	go run ./bench/cmd/report     times them and writes bench/results and the tables of README.md and docs
 //
 // Package rollouts measures real work: the four processes of examples/rollout.
 package bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command report times this module's benchmarks and fills the tables of README.md and docs/cost.md.
+// Command report times this module's benchmarks and fills the tables of README.md and docs.
 // What was measured is kept in bench/results in Go's benchmark format, which benchstat reads.
 //
 //	go run ./bench/cmd/report             from the root of the repository
@@ -74,7 +74,7 @@ func run(times, rollouts bool) error {
 }
 
 // pages have tables.
-var pages = []string{"README.md", "docs/cost.md"}
+var pages = []string{"README.md", "docs/cost.md", "docs/alternatives.md"}
 
 // read reads the results that are kept in a repository.
 func read(root string) (*results.Results, error) {
