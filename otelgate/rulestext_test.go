@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/spangate/spangate"
@@ -261,7 +262,7 @@ func TestNamedRulesRefuseGroupsOfTwoGatesInOneRule(t *testing.T) {
 func TestRuleWithoutGroupFromNamedRulesIsRefusedByTheProvider(t *testing.T) {
 	rules, err := otelgate.NamedRules{{Scope: "a"}}.Rules(find(nil))
 	require.NoError(t, err)
-	_, err = otelgate.NewTracerProvider(printer{}, new(spangate.Gate), rules)
+	_, err = otelgate.NewTracerProvider(noop.NewTracerProvider(), new(spangate.Gate), rules)
 	assert.ErrorIs(t, err, otelgate.ErrInvalidRule)
 }
 
