@@ -3,6 +3,7 @@
 package otelgate
 
 import (
+	"cmp"
 	"context"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -32,24 +33,22 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 	}
 	current := ctx.Value(spanKey)
 	s := t.sites.of(name, opts)
-	if s.on() {
-		return t.on(ctx, current, name, opts, s)
+	if gate := s.gate.Load(); gate != nil { // not &&, for which the compiler computes a bool
+		if !gate.On(s.group) {
+			if s.withheld.counts != nil {
+				s.withheld.add()
+			}
+			if current == nil {
+				s.markRoot()
+				return ctx, &t.origin.provider.none
+			}
+			if span, ok := current.(*sdkSpan); ok && span.inert.origin == t.origin && len(opts) == 0 {
+				return span.beneath(ctx, s.transparent || t.transparent) // as off does, but faster
+			}
+			return t.off(ctx, current, opts, s)
+		}
 	}
-	if s.withheld.counts != nil {
-		s.withheld.add()
-	}
-	if current == nil {
-		s.markRoot()
-		return ctx, &t.origin.provider.none
-	}
-	if span, ok := current.(*sdkSpan); ok && span.inert.origin == t.origin && len(opts) == 0 {
-		return span.beneath(ctx, s.transparent || t.transparent) // as off does, but faster
-	}
-	return t.off(ctx, current, opts, s)
-}
-
-// on starts a span of the base, wraps it and counts it. current is the current span of ctx, or nil.
-func (t *gatedTracer) on(ctx context.Context, current any, name string, opts []trace.SpanStartOption, s *site) (context.Context, trace.Span) {
+	// Not a function of its own: so many arguments cost a span that is on 1 %.
 	baseCtx := ctx
 	if span, ok := current.(*sdkSpan); ok && same(span.ctx, ctx) && span.inert.origin == t.origin {
 		baseCtx = span.base // the common case, without an allocation
@@ -57,32 +56,39 @@ func (t *gatedTracer) on(ctx context.Context, current any, name string, opts []t
 		baseCtx = t.baseContext(ctx, current)
 	}
 	next, base := t.base.Start(baseCtx, name, opts...)
-	if next == nil {
-		next = ctx // a faulty base must not make its callers panic
-	}
-	rw, ok := base.(sdktrace.ReadWriteSpan)
-	if !ok {
-		if _, off := base.(*inert); off || base == nil { // the base is gated too, and its gate is off; or it is faulty
-			if s.gate.Load() == nil {
-				s = ungated
-			}
-			return t.off(ctx, current, opts, s)
-		}
+	if rw, ok := base.(sdktrace.ReadWriteSpan); ok && next != nil {
 		s.started.add()
-		return t.wrapOther(next, base)
+		return t.wrap(next, rw)
 	}
-	s.started.add()
-	span := &sdkSpan{rw, started{inert: inert{origin: t.origin}, base: next}}
-	span.ctx = trace.ContextWithSpan(next, span)
+	return t.onOther(ctx, opts, s, next, base)
+}
+
+// wrap returns what Start returns for a span of the SDK's. ctx and base are what the base's Start
+// returned.
+func (t *gatedTracer) wrap(ctx context.Context, base sdktrace.ReadWriteSpan) (context.Context, trace.Span) {
+	span := &sdkSpan{base, started{inert: inert{origin: t.origin}, base: ctx}}
+	span.ctx = trace.ContextWithSpan(ctx, span)
 	span.inert.above = span
 	return span.ctx, span
 }
 
-// wrapOther returns what Start returns for a base span that is no sdktrace.ReadWriteSpan: one of
-// another SDK, or one that the sampler dropped. base and ctx are what the base's Start returned.
-func (t *gatedTracer) wrapOther(ctx context.Context, base trace.Span) (context.Context, trace.Span) {
-	span := &otherSpan{base, started{inert: inert{origin: t.origin}, base: ctx}}
-	span.ctx = trace.ContextWithSpan(ctx, span)
+// onOther is wrap for a base span that is no sdktrace.ReadWriteSpan: one of another SDK, or one that
+// the sampler dropped. The base may also be gated, or faulty: it must not make its callers panic.
+// next and base are what its Start returned.
+func (t *gatedTracer) onOther(ctx context.Context, opts []trace.SpanStartOption, s *site, next context.Context, base trace.Span) (context.Context, trace.Span) {
+	if _, off := base.(*inert); off || base == nil {
+		if s.gate.Load() == nil {
+			s = ungated
+		}
+		return t.off(ctx, ctx.Value(spanKey), opts, s)
+	}
+	s.started.add()
+	next = cmp.Or(next, ctx)
+	if rw, ok := base.(sdktrace.ReadWriteSpan); ok {
+		return t.wrap(next, rw)
+	}
+	span := &otherSpan{base, started{inert: inert{origin: t.origin}, base: next}}
+	span.ctx = trace.ContextWithSpan(next, span)
 	span.inert.above = span
 	return span.ctx, span
 }
@@ -115,7 +121,7 @@ func (t *gatedTracer) baseContext(ctx context.Context, current any) context.Cont
 		return trace.ContextWithSpan(ctx, underlying(s))
 	case *otherSpan:
 		if same(s.ctx, ctx) && s.inert.origin == t.origin {
-			return s.base // without an allocation, as in on
+			return s.base // without an allocation, as in Start
 		}
 		return trace.ContextWithSpan(ctx, underlying(s))
 	case *inert:
