@@ -194,7 +194,7 @@ func (c *Controller) keepSample() {
 	if c.closed.Err() != nil {
 		return
 	}
-	defer time.AfterFunc(sampleInterval, c.keepSample) // even if the program's function calls runtime.Goexit
+	defer time.AfterFunc(sampleInterval, c.keepSample) // not before c.sample has returned, and even if that calls runtime.Goexit
 	m, panicked := c.sample(0)
 	if panicked != nil {
 		c.warn(time.Now(), "spangate: the function of control.Scopes panicked; the counts before it are shown, and it is called again", panicked...)

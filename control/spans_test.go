@@ -125,6 +125,9 @@ func TestUnmatchedRulesAreListed(t *testing.T) {
 	require.Equal(t, "b = job", rules[0].Rule)
 	require.Equal(t, rules, f.State().Unmatched)
 	require.Equal(t, []wire.UnmatchedRule{{Rule: "b = job", Nearest: "a"}, {Rule: "a* = job"}}, as[wire.State](newEndpoint(t, f).do("GET", "/", ""), 200).Unmatched)
+	require.NoError(t, f.Close())
+	rules[0].Rule = "changed"
+	require.Equal(t, "b = job", f.State().Unmatched[0].Rule)
 }
 
 func TestStateHasNoSpansWithoutTheOption(t *testing.T) {
@@ -296,6 +299,24 @@ func TestNoChangeWaitsForTheScopes(t *testing.T) {
 	})
 	b.release()
 	require.Empty(t, receive(t, "the state", state).Scopes)
+}
+
+func TestSlowFunctionIsNotCalledAgainByTheController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p program
+		f := newFixture(t, p.option())
+		leave := make(chan struct{})
+		p.call(func() []control.Scope { <-leave; return []control.Scope{f.one("a", 1)} })
+		before := p.calls.Load()
+		sleep(time.Hour)
+		require.Equal(t, before+1, p.calls.Load())
+		p.set(f.one("a", 2))
+		require.Equal(t, uint64(2), spansOf(t, f.State(), "job").Started)
+		close(leave)
+		synctest.Wait()
+		require.NoError(t, f.Close())
+		require.Equal(t, uint64(2), spansOf(t, f.State(), "job").Started, "the latest call counts")
+	})
 }
 
 func TestClosedControllerAsksForNoScopes(t *testing.T) {

@@ -12,7 +12,8 @@
 // The routes, below the path at which the endpoint is mounted:
 //
 //	GET     /              [State], with its generation as ETag; If-None-Match gives 304,
-//	                       unless this generation had Roots or Scopes, which may change within it
+//	                       unless this generation had Roots, or the program shows Scopes: both
+//	                       may change within it
 //	PUT     /              takes [Baseline] or a whole [State], gives [State]
 //	DELETE  /              back to the start-up baseline, gives [State]
 //	POST    /leases        takes [LeaseRequest], gives 201, Location and [Lease]
