@@ -27,8 +27,8 @@ var (
 //	redis            redisotel
 //	kafka            kotel, otelsarama
 //
-// Rules of the program's own that shall decide instead go before them. Rules for scopes that a
-// process does not have cost nothing.
+// Rules of the program that are to decide instead go before them. A rule whose scope a process does
+// not have costs its spans nothing.
 func LibraryRules() NamedRules { return mustParseRules(libraryRules) }
 
 // OpenFGARules returns rules for the spans of OpenFGA itself; its groups begin with "openfga.".
