@@ -36,6 +36,8 @@ type Registry struct {
 	mu      sync.Mutex // guards what is below, and is held to change current or a gate
 	reports reports
 	control *control // nil if there is none
+
+	discovered discovered
 }
 
 // Option is an option of [New]. A nil one has no effect.
