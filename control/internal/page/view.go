@@ -19,7 +19,7 @@ const (
 	maxLeases  = 100 // in the list of leases
 	maxReasons = 4   // leases named with a group
 	maxPending = 64  // names in one list that are not registered
-	maxNamed   = 12  // groups named with one cause
+	maxNamed   = 8   // groups named with one cause
 	maxScopes  = 256 // in the list of scopes
 )
 
@@ -114,9 +114,9 @@ type choice struct {
 	TTL     time.Duration
 }
 
-// choices returns the times to live that are within MaxTTL for a lease that still has so much left.
-func (v view) choices(left time.Duration) (times []choice) {
-	for _, m := range []int{1, 5, 30} {
+// choices returns the minutes that are within MaxTTL when added to what a lease still has left.
+func (v view) choices(left time.Duration, minutes ...int) (times []choice) {
+	for _, m := range minutes {
 		if ttl := left + time.Duration(m)*time.Minute; ttl <= v.longest {
 			times = append(times, choice{m, ttl})
 		}
@@ -126,12 +126,12 @@ func (v view) choices(left time.Duration) (times []choice) {
 
 // Offer returns the buttons that lease a group or preset, or quiet a group: field is spec or quiet.
 func (v view) Offer(verb, field, name string) offer {
-	return offer{verb, name, "for", "POST leases", field + "=" + name, v.choices(0)}
+	return offer{verb, name, "for", "POST leases", field + "=" + name, v.choices(0, 1, 5, 30)}
 }
 
 // Extension returns the buttons that extend v.Leases[lease], whose accessible name is given.
 func (v view) Extension(lease int, name string) offer {
-	return offer{"Extend", name, "by", "PATCH leases/" + v.Leases[lease].ID, "", v.choices(v.left(lease).Round(time.Second))}
+	return offer{"Extend", name, "by", "PATCH leases/" + v.Leases[lease].ID, "", v.choices(v.left(lease).Round(time.Second), 5, 30)}
 }
 
 // TTL returns the time to live that the form starts with.
