@@ -290,6 +290,10 @@ func TestNoChangeWaitsForTheScopes(t *testing.T) {
 		require.NoError(t, f.SetBaseline(baseline("job")))
 		require.NoError(t, f.registry.Unregister("nemo_gym"))
 	})
+	within(t, "closing", func() {
+		require.NoError(t, f.Close())
+		f.State()
+	})
 	b.release()
 	require.Empty(t, receive(t, "the state", state).Scopes)
 }

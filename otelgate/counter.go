@@ -36,7 +36,7 @@ func (c *counter) add() {
 }
 
 // sum returns the count. It is zero for the zero value, to which nothing can be added.
-func (c *counter) sum() (n uint64) {
+func (c counter) sum() (n uint64) {
 	if c.counts == nil {
 		return 0
 	}
@@ -47,7 +47,7 @@ func (c *counter) sum() (n uint64) {
 }
 
 // next returns a counter for a count of its own, beside c if there is room.
-func (c *counter) next() counter {
+func (c counter) next() counter {
 	if c.counts == nil || c.column+1 == uint8(columns) {
 		return counter{counts: new(counts)}
 	}

@@ -70,7 +70,7 @@ var _ trace.TracerProvider = (*TracerProvider)(nil)
 
 // NewTracerProvider returns a provider that starts spans of base while their groups are on. The
 // first rule that matches a span's scope, name and kind gives its group; a span without a rule is
-// always on.
+// always on, unless its scope is found by [Discover].
 //
 // It fails, with [ErrNilProvider], [ErrPlaceholder], [ErrNilGate], [ErrInvalidRule] or
 // [ErrInvalidOption], on a base or gate that is nil, on an invalid option, and on the

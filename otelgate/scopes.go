@@ -147,6 +147,9 @@ func (n *nearest) to(pattern string) (found string) {
 		last = path.Base(path.Dir(pattern))
 	}
 	element, most := spec.Nearest(last, n.all), -1
+	if element == "" {
+		return ""
+	}
 	for i, scope := range n.scopes {
 		if slices.Contains(n.elements[i], element) {
 			same := 0

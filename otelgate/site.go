@@ -35,16 +35,17 @@ type siteKey struct {
 	group spangate.Mask
 }
 
+// ungated stands in for a site without a gate whose span the base withheld.
+var ungated = &site{roots: new(rootGroups)}
+
 func (s *site) on() bool {
 	gate := s.gate.Load()
 	return gate == nil || gate.On(s.group)
 }
 
-// markRoot records that the site was off where its span would have begun a trace.
+// markRoot records that the site was off where its span would have begun a trace. The site has
+// a gate.
 func (s *site) markRoot() {
-	if s.gate.Load() == nil {
-		return // the base is gated too, and its gate is off
-	}
 	if s.roots.word.Load()&uint64(s.group) != uint64(s.group) {
 		s.roots.word.Or(uint64(s.group))
 	}

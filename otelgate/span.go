@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -53,12 +54,19 @@ type started struct {
 	inertCtx atomic.Pointer[context.Context]
 }
 
+// same reports whether a and b are the same context. It compares the words of the interfaces: ==
+// calls two functions of the runtime, which costs a span that is on 1 %. Contexts that are equal
+// and not the same only cost more.
+func same(a, b context.Context) bool {
+	return *(*[2]uintptr)(unsafe.Pointer(&a)) == *(*[2]uintptr)(unsafe.Pointer(&b))
+}
+
 // beneath returns what the Start of a site that is off returns if the current span of ctx is s.
 func (s *started) beneath(ctx context.Context, transparent bool) (context.Context, trace.Span) {
 	if transparent {
 		return ctx, &s.inert
 	}
-	if ctx != s.ctx {
+	if !same(ctx, s.ctx) {
 		return trace.ContextWithSpan(ctx, &s.inert), &s.inert
 	}
 	made := s.inertCtx.Load()

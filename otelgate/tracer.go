@@ -51,7 +51,7 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 // on starts a span of the base, wraps it and counts it. current is the current span of ctx, or nil.
 func (t *gatedTracer) on(ctx context.Context, current any, name string, opts []trace.SpanStartOption, s *site) (context.Context, trace.Span) {
 	baseCtx := ctx
-	if span, ok := current.(*sdkSpan); ok && span.ctx == ctx && span.inert.origin == t.origin {
+	if span, ok := current.(*sdkSpan); ok && same(span.ctx, ctx) && span.inert.origin == t.origin {
 		baseCtx = span.base // the common case, without an allocation
 	} else if current != nil {
 		baseCtx = t.baseContext(ctx, current)
@@ -63,6 +63,9 @@ func (t *gatedTracer) on(ctx context.Context, current any, name string, opts []t
 	rw, ok := base.(sdktrace.ReadWriteSpan)
 	if !ok {
 		if _, off := base.(*inert); off || base == nil { // the base is gated too, and its gate is off; or it is faulty
+			if s.gate.Load() == nil {
+				s = ungated
+			}
 			return t.off(ctx, current, opts, s)
 		}
 		s.started.add()
@@ -111,7 +114,7 @@ func (t *gatedTracer) baseContext(ctx context.Context, current any) context.Cont
 	case *sdkSpan:
 		return trace.ContextWithSpan(ctx, underlying(s))
 	case *otherSpan:
-		if s.ctx == ctx && s.inert.origin == t.origin {
+		if same(s.ctx, ctx) && s.inert.origin == t.origin {
 			return s.base // without an allocation, as in on
 		}
 		return trace.ContextWithSpan(ctx, underlying(s))

@@ -117,8 +117,9 @@ func Catalog(c *spangate.Catalog, g *spangate.Gate, opts ...registry.RegisterOpt
 // Without it, and without a [control.Authorize] in [Handler], the endpoint refuses changes.
 func Token(token string) Option { return Handler(control.Authorize(control.BearerToken(token))) }
 
-// Gate adds options of the provider, such as rules that have a gate of their own.
-func Gate(opts ...otelgate.Option) Option {
+// Provider adds options of the provider, such as rules that have a gate of their own, or an
+// [otelgate.Discover] in place of [registry.Scopes].
+func Provider(opts ...otelgate.Option) Option {
 	return func(o *options) { o.gated = append(o.gated, opts...) }
 }
 

@@ -59,16 +59,15 @@ func New(base trace.TracerProvider, opts ...Option) (*Parts, error) {
 	if o.err != nil {
 		return nil, o.err
 	}
-	gate := o.rules.gate
+	gate, gated := o.rules.gate, []otelgate.Option{otelgate.Discover(registry.Scopes(o.registry))}
 	if len(o.catalogs) > 0 {
-		gate = o.catalogs[0].gate
-		o.gated = append(o.gated, otelgate.Names(o.catalogs[0].catalog))
+		gate, gated = o.catalogs[0].gate, append(gated, otelgate.Names(o.catalogs[0].catalog))
 	}
-	p := &Parts{Registry: o.registry}
-	var err error
-	if p.TracerProvider, err = otelgate.NewTracerProvider(base, gate, append(o.gated, otelgate.Discover(registry.Scopes(o.registry)))...); err != nil {
+	provider, err := otelgate.NewTracerProvider(base, gate, append(gated, o.gated...)...)
+	if err != nil {
 		return nil, err
 	}
+	p := &Parts{Registry: o.registry, TracerProvider: provider}
 	if err := p.start(&o); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -114,9 +113,9 @@ func (p *Parts) start(o *options) error {
 }
 
 // Close closes the controller, which ends its leases and stops reading the file, and unregisters
-// the catalogs of [Catalog] and [Rules], whose groups are off from then on. Groups of discovered
-// scopes stay registered, and on if the baseline has them. Call Close when the program starts no more spans. It does not shut the base
-// down. A second Close does nothing.
+// the catalogs of [Catalog] and [Rules], whose groups are off from then on; so call it when the
+// program starts no more spans. Groups of discovered scopes stay registered, and on if the baseline
+// has them. Close does not shut the base down. A second Close does nothing.
 //
 // The error is one of [control.Controller.Close], or of [registry.Registry.Unregister] for a
 // namespace that the program has unregistered itself.
