@@ -221,7 +221,7 @@ func TestReleaseOfAnothersLeaseAsksForTheName(t *testing.T) {
 	require.NoError(t, err)
 	v.waitForText("#leases", "grace")
 	v.click("Release verify of grace")
-	v.waitForText("#refused", "Type your name and press Enter to release a lease")
+	v.waitForText("#refused", "Type your name and press Enter to release it.")
 	v.waitFor("document.activeElement.id === 'owner' && document.activeElement.ariaInvalid === 'true'")
 	v.hide() // waits until no request is left
 	assert.Len(t, v.Controller.State().Leases, 1)

@@ -69,7 +69,8 @@ function show(page) {
   const focus = document.activeElement;
   const heading = focus.closest('section')?.querySelector('h2');
   for (const id of ['summary', 'main']) morph(byID(id), page.getElementById(id));
-  if (document.activeElement !== focus) (focus.isConnected ? focus : heading)?.focus(); // scrolls to where its row is now
+  if (!focus.checkVisibility()) heading?.focus({ preventScroll: true });
+  else if (document.activeElement !== focus) focus.focus(); // scrolls to where its row is now
   rove();
 }
 

@@ -53,7 +53,7 @@ func Start(endpoint []control.HandlerOption, options ...control.Option) (*Progra
 	p.Parts, err = setup.New(sdktrace.NewTracerProvider(),
 		setup.Registry(registry.New(registry.Logger(slog.New(slog.DiscardHandler)))),
 		setup.Catalog(spangate.Gym, &p.Gym), setup.Catalog(DB, &p.DB), setup.CountWithheld(),
-		setup.Gate(
+		setup.Provider(
 			otelgate.Rule{Scope: "github.com/XSAM/otelsql", Kind: trace.SpanKindClient, Gate: &p.DB, Group: 1},
 			otelgate.Rule{Scope: "github.com/XSAM/otelsql", Gate: &p.DB, Group: 2},
 			otelgate.Rule{Scope: "github.com/redis/go-redis/extra/redisotl", Group: spangate.BitSandbox}, // misspelt: no scope matches
