@@ -149,7 +149,10 @@ func TestCausesOfGroups(t *testing.T) {
 	assert.Equal(t, map[string]string{
 		"baseline": "base, both", "leases": "leased 2:00, still 1:00", "registry": "over", "limits": "held", "quiet": "quiet 2:00",
 	}, got)
-	assert.Equal(t, "base", s.Groups[0].Name)
+	assert.Equal(t, "bob, ada", v.Owners(v.Causes["leases"]))
+	assert.Equal(t, "bob", v.Owners(v.Causes["quiet"]))
+	assert.Empty(t, v.Owners(v.Causes["baseline"]))
+	assert.Equal(t, "base", s.Groups[0].Name, "the argument is not changed")
 	var order []string
 	for _, g := range v.Groups {
 		order = append(order, g.Name)

@@ -35,8 +35,8 @@ type view struct {
 	Busiest  float64             // the most spans a second of a group
 
 	longest time.Duration
-	index   map[string]int    // the place of a lease in Leases, by ID
-	until   map[string]string // the ID of the lease until whose end a group stays on or quiet, by name
+	index   map[string]int // the place of a lease in Leases, by ID
+	until   map[string]int // the place of the lease until whose end a group stays on or quiet, by name
 	left    func(lease int) time.Duration
 }
 
@@ -46,7 +46,7 @@ func newView(s wire.State) view {
 	leases, scopes := min(len(s.Leases), maxLeases), min(len(s.Scopes), maxScopes)
 	v := view{
 		State: s, First: s.Leases[:leases], More: len(s.Leases) - leases, Listed: s.Scopes[:scopes], Unlisted: len(s.Scopes) - scopes,
-		Causes: map[string][]string{"baseline": nil}, index: make(map[string]int, len(s.Leases)), until: map[string]string{},
+		Causes: map[string][]string{"baseline": nil}, index: make(map[string]int, len(s.Leases)), until: map[string]int{},
 	}
 	if s.Deny != "" || s.Ceiling != "" {
 		v.Causes["limits"] = nil
@@ -57,8 +57,8 @@ func newView(s wire.State) view {
 	for _, g := range s.Groups {
 		if kind, leases := cause(g); kind != "" {
 			v.Causes[kind] = append(v.Causes[kind], g.Name)
-			if len(leases) > 0 {
-				v.until[g.Name] = leases[len(leases)-1] // the last to end
+			for _, id := range leases { // the last one ends last
+				v.until[g.Name] = v.index[id]
 			}
 		}
 		if g.Spans != nil {
@@ -92,10 +92,22 @@ func (v view) Names(groups []string) string {
 	groups = slices.Clone(groups)
 	for i, name := range groups {
 		if lease, leased := v.until[name]; leased {
-			groups[i] = name + " " + v.Left(v.index[lease])
+			groups[i] = name + " " + v.Left(lease)
 		}
 	}
 	return list(groups, maxNamed)
+}
+
+// Owners joins the owners of the leases until whose end the groups stay on or quiet.
+func (v view) Owners(groups []string) string {
+	var owners []string
+	for _, name := range groups {
+		lease, leased := v.until[name]
+		if leased && !slices.Contains(owners, v.Leases[lease].Owner) {
+			owners = append(owners, v.Leases[lease].Owner)
+		}
+	}
+	return list(owners, maxReasons)
 }
 
 // Left returns how long v.Leases[lease] still has.

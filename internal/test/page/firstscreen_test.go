@@ -64,6 +64,8 @@ func TestFirstScreenSaysWhatIsOnWhyAndUntilWhen(t *testing.T) {
 					"#now-baseline .name":            "http_client, job, ",
 					"#now-baseline .about":           "baseline default\\s+environment: SPANS",
 					"#now-leases .name":              `sandbox (4:5\d|5:00)$`,
+					"#now-leases .about":             "^lease of ada$",
+					"#now-quiet .about":              "^quieted by lease of grace$",
 					"#now-limits .name":              "checkpoint",
 					"#now-limits .about":             "Never on: checkpoint",
 					"#now-quiet .name":               `server (1:59:5\d|2:00:00)$`,
