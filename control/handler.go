@@ -161,6 +161,9 @@ func (h *handler) serveChange(w http.ResponseWriter, r *http.Request, change cha
 		h.fail(w, r, by, err)
 	case l == nil:
 		h.answerState(w, h.snapshots.get(h.c))
+	case r.Method == http.MethodPost && prefersHTML(r.Header): // the form of the page, without a script
+		w.Header().Set("Location", "./")
+		w.WriteHeader(http.StatusSeeOther)
 	case r.Method == http.MethodPost:
 		w.Header().Set("Location", "leases/"+l.id)
 		h.answerLease(w, http.StatusCreated, l)
