@@ -104,7 +104,7 @@ func newRoot(p *program) *cobra.Command {
 		}
 	}
 	add("Without a process:", p.explain(), p.groups(), p.presets())
-	add("On a running process:", p.get(), p.watch(), p.set(), p.reset(), p.lease(), p.quiet(), p.extend(), p.release(), p.leases())
+	add("On a running process:", p.get(), p.scopes(), p.watch(), p.set(), p.reset(), p.lease(), p.quiet(), p.extend(), p.release(), p.leases())
 	return root
 }
 
@@ -125,21 +125,25 @@ func run(ctx context.Context, args []string, stdout, stderr *screen) int {
 	return p.report(err, cmd.Flags().Arg(0))
 }
 
-// checkArgs checks that cmd has one argument, which may be empty, if its Use names one, and
-// otherwise none. For an unknown command it suggests one.
+// argument returns what the Use of cmd calls its argument: SPEC, ID, [NAME], which is optional, or "".
+func argument(cmd *cobra.Command) string {
+	_, what, _ := strings.Cut(cmd.Use, " ")
+	what, _, _ = strings.Cut(what, " ")
+	return what
+}
+
+// checkArgs checks that cmd has the argument that its Use names, which may be empty, and no other. For
+// an unknown command it suggests one.
 func checkArgs(cmd *cobra.Command, args []string) error {
-	spec, takes := strings.Contains(cmd.Use, "SPEC"), 0
-	if spec || strings.Contains(cmd.Use, "ID") {
-		takes = 1
-	}
-	switch {
-	case len(args) == takes:
+	what := argument(cmd)
+	switch optional := strings.HasPrefix(what+"[", "["); {
+	case len(args) == 0 && optional, len(args) == 1 && what != "":
 		return nil
-	case takes == 1 && len(args) > 1:
+	case what != "" && len(args) > 1:
 		return usagef("%s takes one argument, and %q is another; quote what has a space in it", cmd.Name(), args[1])
-	case spec:
+	case what == "SPEC":
 		return usagef(`%s takes a spec ("" is nothing), as in: %s default,sandbox`, cmd.Name(), cmd.CommandPath())
-	case takes == 1:
+	case what != "":
 		return usagef("%s takes the id of a lease, which spangate leases shows", cmd.Name())
 	case cmd.HasParent():
 		return usagef("%s takes no argument, and %q is one", cmd.Name(), args[0])
