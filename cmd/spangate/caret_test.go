@@ -58,7 +58,7 @@ a,👩\u200d👧,b
 		{"empty text", "", nil, 80, "\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			line, under := carets(test.text, test.unknown, test.width)
+			line, under, _ := carets(test.text, test.unknown, test.width)
 			assert.Equal(t, strings.TrimPrefix(test.want, "\n"), strings.TrimSuffix(line+"\n"+under, "\n"))
 		})
 	}
@@ -82,12 +82,12 @@ func FuzzCarets(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, offset, n, width int) {
 		width %= 1000
 		if offset < 0 || n < 0 || offset > len(text) || n > len(text)-offset {
-			line, under := carets(text, []wire.UnknownName{{Name: "x", Offset: offset}}, width)
+			line, under, _ := carets(text, []wire.UnknownName{{Name: "x", Offset: offset}}, width)
 			assert.True(t, offset >= 0 && offset < len(text) || line+under == "")
 			return
 		}
 		name := text[offset:][:n]
-		line, under := carets(text, []wire.UnknownName{{Name: name, Offset: offset}}, width)
+		line, under, _ := carets(text, []wire.UnknownName{{Name: name, Offset: offset}}, width)
 		for _, r := range line + under {
 			if !strconv.IsPrint(r) {
 				t.Fatalf("%q %q", line, under)

@@ -9,7 +9,6 @@ import (
 	"os/user"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -93,17 +92,6 @@ func (p *program) offline(cmd *cobra.Command, run func(*spangate.Catalog, string
 func reasonFlags(cmd *cobra.Command, why *string, allowPending *bool) {
 	cmd.Flags().StringVar(why, "why", "", "the reason, which get and the process's log show")
 	cmd.Flags().BoolVar(allowPending, "allow-pending", false, "keep names that are not registered until they are")
-}
-
-// checkUTF8 returns an error if a text is not UTF-8, which JSON would change. Its arguments are
-// pairs of a name and a text.
-func checkUTF8(namesAndTexts ...string) error {
-	for pair := range slices.Chunk(namesAndTexts, 2) {
-		if !utf8.ValidString(pair[1]) {
-			return usagef("%s %s is not UTF-8", pair[0], short(pair[1]))
-		}
-	}
-	return nil
 }
 
 // orUser returns name or, if it is empty, that of the user who runs the command, if it is known.

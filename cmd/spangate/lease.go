@@ -65,9 +65,6 @@ func (p *program) leasing(quiets bool, cmd *cobra.Command) *cobra.Command {
 		if quiets {
 			req.Spec, req.Quiet = "", arg
 		}
-		if err := checkUTF8("the spec", arg, "--owner", req.Owner, "--why", req.Why); err != nil {
-			return answer{}, err
-		}
 		// Not in the context that a signal ends: a lease that is granted meanwhile must not be
 		// left behind.
 		l, err := r.Lease(context.WithoutCancel(r.ctx), req, r.condition)
@@ -138,16 +135,12 @@ func granted(l *client.Lease, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{value: l.JSON, fields: leaseFields(&l.Lease)}, nil
-}
-
-func leaseFields(l *wire.Lease) []string {
-	return []string{
+	return answer{value: l.JSON, fields: []string{
 		"lease", short(l.ID), "owner", short(l.Owner), "spec", short(l.Spec), "groups", onlyIf(l.Spec != "", list(l.Groups, "none")),
 		"withheld", warning(l.Withheld, ", which the process keeps off"),
 		"quiets", short(l.Quiet), "quieted", onlyIf(l.Quiet != "", list(l.Quieted, "none")),
-		"still on", warning(l.StillOn, ", because a lease adds them"), "pending", list(l.Pending, ""), "why", short(l.Why), "ends", "in " + inSeconds(left(l)),
-	}
+		"still on", warning(l.StillOn, ", because a lease adds them"), "pending", list(l.Pending, ""), "ends", "in " + inSeconds(left(&l.Lease)),
+	}}, nil
 }
 
 // ended returns the answer for a lease that has ended.
@@ -236,10 +229,7 @@ func (h *holder) release(cause error) error {
 	switch {
 	case err != nil && !errors.Is(err, client.ErrNotFound):
 		err = fmt.Errorf("lease %s is not released, and ends by itself in %s: %w", short(h.id), inSeconds(time.Until(h.deadline)), err)
-		if cause != nil {
-			err = fmt.Errorf("%w; %w", cause, err)
-		}
-		return err
+		return joinErrors([]error{cause, err})
 	case cause != nil:
 		return fmt.Errorf("%w; lease %s is released", cause, short(h.id))
 	}

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -12,8 +11,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/spangate/spangate/control/client"
@@ -69,6 +70,17 @@ func (p *program) remote(cmd *cobra.Command, can int, run func(*remote, string) 
 	completeFlag(cmd, "url")
 	return p.command(cmd, r.candidates, func(ctx context.Context, arg string) (answer, error) {
 		clients, listed, err := r.clients()
+		if err != nil {
+			return answer{}, err
+		}
+		if argument(cmd) == "SPEC" && !utf8.ValidString(arg) { // JSON would change what is not UTF-8
+			return answer{}, usagef("the spec %s is not UTF-8", short(arg))
+		}
+		flags.Visit(func(f *pflag.Flag) {
+			if text := f.Value.String(); f.Name != "token-file" && !utf8.ValidString(text) {
+				err = usagef("--%s %s is not UTF-8", f.Name, short(text))
+			}
+		})
 		if err != nil {
 			return answer{}, err
 		}
@@ -203,47 +215,50 @@ func (p *program) onEach(ctx context.Context, clients []*client.Client, run func
 			return answer{}, err
 		}
 	}
-	results, rows := make([]result, 0, len(clients)), make([][]string, 0, len(clients))
+	var results, failures []result
+	var rows, failedRows [][]string
+	failed := &commandError{}
 	for i, c := range clients {
 		if errs[i] == nil {
 			results = append(results, result{URL: c.URL(), Answer: answers[i].value})
 			rows = append(rows, []string{c.URL(), answers[i].oneLine()})
-		}
-	}
-	good, failed := len(rows), &commandError{}
-	for i, c := range clients {
-		if errs[i] == nil {
 			continue
 		}
 		exit, e := outcome(errs[i])
-		if len(rows) > good && failed.exit != exit {
-			exit, failed.code = exitFailed, "failed"
+		if failures != nil && exit != failed.exit {
+			exit, e.Code = exitFailed, "failed"
 		}
-		failed.exit, failed.code = exit, cmp.Or(failed.code, e.Code)
-		results = append(results, result{URL: c.URL(), Error: &e})
-		rows = append(rows, []string{c.URL(), red.Render(strings.ReplaceAll(message(errs[i]), c.URL(), "it"))})
+		failed.exit, failed.code = exit, e.Code
+		failures = append(failures, result{URL: c.URL(), Error: &e})
+		failedRows = append(failedRows, []string{c.URL(), red.Render(strings.ReplaceAll(message(errs[i]), c.URL(), "it"))})
 	}
-	all := answer{value: results, rest: func() { p.stdout.table(nil, rows) }, then: func(cause error) (err error) {
+	all := answer{value: append(results, failures...), rest: func() { p.stdout.table(nil, append(rows, failedRows...)) }}
+	all.then = func(cause error) error {
 		each(len(clients), func(i int) {
 			if errs[i] = nil; answers[i].then != nil {
 				errs[i] = answers[i].then(cause)
 			}
 		})
-		for _, e := range errs {
-			switch {
-			case err == nil:
-				err = e
-			case e != nil:
-				err = fmt.Errorf("%w; %w", err, e)
-			}
-		}
-		return err
-	}}
-	if len(rows) == good {
+		return joinErrors(errs)
+	}
+	if failures == nil {
 		return all, nil
 	}
-	failed.error = fmt.Errorf("%d of %d processes failed", len(rows)-good, len(rows))
+	failed.error = fmt.Errorf("%d of %d processes failed", len(failures), len(clients))
 	return all, failed
+}
+
+// joinErrors returns the errors that are not nil as one, or nil. Unlike that of [errors.Join], its text is one line.
+func joinErrors(errs []error) (joined error) {
+	for _, err := range errs {
+		switch {
+		case joined == nil:
+			joined = err
+		case err != nil:
+			joined = fmt.Errorf("%w; %w", joined, err)
+		}
+	}
+	return joined
 }
 
 // each calls do with each of 0 to n-1, maxAtOnce of them at once.

@@ -25,69 +25,71 @@ func (p *program) get() *cobra.Command {
   spangate get sandbox
   spangate get sandbox --url @processes.txt`,
 	}
-	on := cmd.Flags().Bool("on", false, "show only the groups that are on")
+	on := cmd.Flags().Bool("on", false, "show only the groups that are on, and what has to do with them")
 	return p.reading(cmd, func(r *remote, state *client.State, name string) (answer, error) {
-		a := answer{value: state.JSON, fields: r.summary(state), rest: func() { drawLists(r.stdout, state) }}
+		a := answer{value: state.JSON, fields: r.summary(state), rest: func() {
+			if len(state.Groups) == 0 {
+				r.stdout.printf("\nNo library has registered a group.\n")
+			}
+			drawLists(r.stdout, state)
+		}}
 		switch {
 		case *on && name != "":
 			return answer{}, usagef("--on shows all groups that are on, and %q is one name", name)
-		case *on:
-			groups := slices.DeleteFunc(append([]wire.Group{}, state.Groups...), func(g wire.Group) bool { return !g.On })
-			a.value, a.rest = groups, func() { drawGroups(r.stdout, groups, state.Leases) }
-		case name != "":
-			return r.named(state, name)
+		case !*on && name == "":
+			return a, nil
+		}
+		if err := narrow(&state.State, name); err != nil {
+			return answer{}, fmt.Errorf("%s %w", r.URL(), err)
+		}
+		var lines []string
+		for _, g := range state.Groups {
+			lines = append(lines, joined(" ", g.Name, onOff(g.On), because(g, ownersOf(state.Leases))))
+		}
+		a.value, a.line, a.rest = state.State, list(lines, "nothing"), func() {
+			drawLists(r.stdout, state)
+			drawScopes(r.stdout, state)
+		}
+		if name != "" {
+			a.fields = nil
 		}
 		return a, nil
 	})
 }
 
-// named returns the answer for what has a name in state: a group, a preset or a lease, or several of them.
-func (r *remote) named(state *client.State, name string) (answer, error) {
-	var found struct {
-		Group  *wire.Group  `json:"group,omitempty"`
-		Preset *wire.Preset `json:"preset,omitempty"`
-		Lease  *wire.Lease  `json:"lease,omitempty"`
-	}
-	var fields []string
-	folded := spec.Lower(name)
-	for _, g := range state.Groups {
-		if g.Name != folded {
-			continue
-		}
-		found.Group = &g
-		var presets, scopes []string
-		for _, p := range state.Presets {
-			if slices.Contains(p.Groups, g.Name) {
-				presets = append(presets, p.Name)
-			}
-		}
-		for _, s := range state.Scopes {
-			if slices.ContainsFunc(s.Sites, func(site wire.Site) bool { return slices.Contains(site.Groups, g.Name) }) {
-				scopes = append(scopes, s.Name)
-			}
-		}
-		started, perSecond, withheld := counts(g.Spans)
-		fields = append(fields, "group", label(g.Name), "is", onOff(g.On), "because of", because(g, ownersOf(state.Leases)), "spans", docOf(g),
-			"namespace", list(namespacesOf(g), ""), "presets", list(presets, ""), "scopes", list(scopes, ""),
-			"started", started, "a second", perSecond, "not started", withheld)
-	}
-	for _, p := range state.Presets {
-		if p.Name == folded {
-			found.Preset = &p
-			fields = append(fields, "preset", label(p.Name), "is", label(p.State), "for", short(p.Doc), "groups", list(p.Groups, "nothing"))
+// narrow leaves in the lists of a state what has to do with name, a group, a preset or the id of a
+// lease, or with the groups that are on if name is empty: groups, and the presets, leases and scopes that
+// have one of them.
+func narrow(s *wire.State, name string) error {
+	about, known, folded := make(map[string]bool), name == "", spec.Lower(name)
+	add := func(found bool, groups ...string) {
+		known = known || found
+		for _, g := range groups {
+			about[g] = about[g] || found
 		}
 	}
-	for _, l := range state.Leases {
-		if l.ID == name {
-			found.Lease = &l
-			fields = append(fields, leaseFields(&l)...)
-		}
+	for _, g := range s.Groups {
+		add(g.Name == folded || name == "" && g.On, g.Name)
 	}
-	if fields == nil {
-		near := spec.Nearest(name, newVocabulary("", state.Groups, state.Presets).names)
-		return answer{}, usagef("%s has no group, preset or lease %q%s", r.URL(), spec.Head(name), onlyIf(near != "", "; did you mean "+near+"?"))
+	for _, p := range s.Presets {
+		add(p.Name == folded, p.Groups...)
 	}
-	return answer{value: found, fields: fields}, nil
+	for _, l := range s.Leases {
+		add(l.ID == name, slices.Concat(l.Groups, l.Quieted)...)
+	}
+	if !known {
+		near := spec.Nearest(name, newVocabulary("", s.Groups, s.Presets).names)
+		return usagef("has no group, preset or lease %q%s", spec.Head(name), onlyIf(near != "", "; did you mean "+near+"?"))
+	}
+	none := func(names []string) bool { return !slices.ContainsFunc(names, func(n string) bool { return about[n] }) }
+	s.Groups = slices.DeleteFunc(s.Groups, func(g wire.Group) bool { return !about[g.Name] })
+	s.Presets = slices.DeleteFunc(s.Presets, func(p wire.Preset) bool { return p.Name != folded && none(p.Groups) })
+	s.Leases = slices.DeleteFunc(s.Leases, func(l wire.Lease) bool { return l.ID != name && none(l.Groups) && none(l.Quieted) })
+	s.Scopes = slices.DeleteFunc(s.Scopes, func(scope wire.Scope) bool {
+		return !slices.ContainsFunc(scope.Sites, func(site wire.Site) bool { return !none(site.Groups) })
+	})
+	s.Unmatched = nil
+	return nil
 }
 
 func (p *program) set() *cobra.Command {
@@ -112,9 +114,6 @@ A name that is not registered in the process is an error and changes nothing, un
 		}
 		b := flags
 		b.Spec, b.Who = arg, orUser(b.Who)
-		if err := checkUTF8("the spec", b.Spec, "--who", b.Who, "--why", b.Why); err != nil {
-			return answer{}, err
-		}
 		return r.changed(r.SetBaseline(r.ctx, b, r.condition))
 	})
 }
@@ -168,9 +167,6 @@ func readOnly(state *client.State) string {
 
 // drawLists shows the groups, presets and leases of a state.
 func drawLists(s *screen, state *client.State) {
-	if len(state.Groups) == 0 {
-		s.printf("\nNo library has registered a group.\n")
-	}
 	drawGroups(s, state.Groups, state.Leases)
 	var rows [][]string
 	for _, p := range state.Presets {
@@ -186,7 +182,11 @@ func drawGroups(s *screen, groups []wire.Group, leases []wire.Lease) {
 	rows := [][]string{{"GROUP", "IS", "BECAUSE OF", "STARTED", "A SECOND", "NAMESPACE", "SPANS"}}
 	for _, g := range groups {
 		started, perSecond, _ := counts(g.Spans)
-		rows = append(rows, []string{label(g.Name), onOff(g.On), because(g, owners), started, perSecond, list(namespacesOf(g), ""), docOf(g)})
+		var namespaces []string
+		for _, m := range g.Members {
+			namespaces = append(namespaces, m.Namespace)
+		}
+		rows = append(rows, []string{label(g.Name), onOff(g.On), because(g, owners), started, perSecond, list(namespaces, ""), docOf(g)})
 	}
 	if !slices.ContainsFunc(groups, func(g wire.Group) bool { return g.Spans != nil }) {
 		for i, row := range rows {
@@ -202,13 +202,6 @@ func onOff(on bool) string {
 		return green.Render("on")
 	}
 	return faint.Render("off")
-}
-
-func namespacesOf(g wire.Group) (names []string) {
-	for _, m := range g.Members {
-		names = append(names, m.Namespace)
-	}
-	return names
 }
 
 // counts returns how many spans were started, how many a second, and how many were not started because their
