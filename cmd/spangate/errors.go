@@ -40,6 +40,7 @@ const exitCodes = `Exit codes:
   5    the state is not the one that was assumed: another generation than --if-match, a lease
        that has ended, as many leases as there can be, a controller that has been closed
   130  interrupted
+Of several processes it is the code of those that failed, or 1 if they differ.
 
 A pipe that is closed early, as by head, is no failure, except for lease and quiet.`
 

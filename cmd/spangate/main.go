@@ -59,7 +59,7 @@ type program struct {
 }
 
 // vocabularies is the help that says which names are known without a process.
-const vocabularies = `Explain, groups and presets know the vocabularies of NeMo Gym and nemo-lens alone. The groups
+const vocabularies = `Groups, presets and, without --url, explain know the vocabularies of NeMo Gym and nemo-lens. The groups
 of a running process, those of its libraries too, are what spangate get --url URL shows.`
 
 const about = `Spangate explains specs of span groups, and changes what is on in a running process.
@@ -73,6 +73,12 @@ begins with '-' goes behind --, or is written with that entry last.
 A running process is found by --url or SPANGATE_URL: where it has mounted the endpoint of
 package control, as in http://localhost:8080/spans/. If it wants a bearer token, that is
 SPANGATE_TOKEN or in the file that --token-file names.
+
+Several processes are found by repeating --url, or by --url @FILE: FILE has a URL on each line,
+and # begins a comment. Get, scopes, leases, explain, set, reset, lease and quiet then show a
+line for each process, those that failed last; --json makes it a list of objects with the url
+and the answer or error of a process. The others stay changed if one fails. The token is sent
+to all.
 
 ` + exitCodes
 

@@ -118,62 +118,57 @@ func (p *program) reading(cmd *cobra.Command, run func(*remote, *client.State, s
 // clients returns a client of each endpoint that the flags and the environment name, and whether
 // they are a list, which may be one of one.
 func (r *remote) clients() (clients []*client.Client, listed bool, err error) {
-	token := strings.TrimSpace(os.Getenv(envToken))
-	if r.tokenFile != "" {
-		if token, err = readText(r.tokenFile, 16<<10, "token"); err != nil {
-			return nil, false, usagef("--token-file: %w", err)
-		}
-	}
-	urls := r.urls
+	urls, token := r.urls, os.Getenv(envToken)
 	if len(urls) == 0 {
 		urls = []string{os.Getenv(envURL)}
+	}
+	if r.tokenFile != "" {
+		token, err = readText(r.tokenFile, 16<<10, "token")
 	}
 	switch {
 	case strings.TrimSpace(strings.Join(urls, "")) == "":
 		return nil, false, usagef("which process? Give --url or set %s to where the endpoint is, as in http://localhost:8080/spans/", envURL)
 	case r.timeout <= 0:
 		return nil, false, usagef("--timeout %v: more than nothing, as in 10s", r.timeout)
+	case err != nil:
+		return nil, false, usagef("--token-file: %w", err)
 	}
-	found := make(map[string]bool)
-	add := func(url string) error {
-		c, err := client.New(url, client.Token(token), client.HTTPClient(&http.Client{Timeout: r.timeout}))
-		if err == nil && !found[c.URL()] {
-			found[c.URL()] = true
-			clients = append(clients, c)
-		}
-		return err
-	}
+	options := []client.Option{client.Token(strings.TrimSpace(token)), client.HTTPClient(&http.Client{Timeout: r.timeout})}
+	found := make(map[string]bool) // a process whose URL is repeated is one
 	for _, url := range urls {
 		name, isFile := strings.CutPrefix(url, "@")
-		if !isFile {
-			if err := add(url); err != nil {
-				return nil, false, err
+		lines := []string{url}
+		if isFile {
+			text, err := readText(name, 1<<20, "list of URLs")
+			if err != nil {
+				return nil, false, usagef("--url: %w", err)
 			}
-			continue
+			lines = strings.Split(text, "\n")
 		}
-		text, err := readText(name, 1<<20, "list of URLs")
-		if err != nil {
-			return nil, false, usagef("--url: %w", err)
-		}
-		n := 0
-		for line := range strings.Lines(text) {
-			n++
-			if url, _, _ := strings.Cut(line, "#"); strings.TrimSpace(url) != "" {
-				if err := add(url); err != nil {
-					return nil, false, fmt.Errorf("%s:%d: %w", name, n, err)
+		for i, line := range lines {
+			if isFile {
+				if line, _, _ = strings.Cut(line, "#"); strings.TrimSpace(line) == "" {
+					continue
 				}
 			}
+			c, err := client.New(line, options...)
+			if err != nil {
+				return nil, false, fmt.Errorf("%s%w", onlyIf(isFile, fmt.Sprintf("%s:%d: ", name, i+1)), err)
+			}
+			if !found[c.URL()] {
+				found[c.URL()], clients = true, append(clients, c)
+			}
 		}
-		listed = true
+		listed = listed || isFile || len(urls) > 1
 	}
 	if len(clients) == 0 {
-		return nil, false, usagef("--url %s: it has no URL", urls[0])
+		return nil, false, usagef("--url %s: no line has a URL", urls[0])
 	}
-	return clients, listed || len(urls) > 1, nil
+	return clients, listed, nil
 }
 
-// readText returns the text in a file, without space around it. The text is an error if it is empty
-// or longer than most bytes, which no such thing is.
+// readText returns the text in a file. It is an error if it is blank, or longer than most bytes, which no
+// such thing is.
 func readText(name string, most int64, thing string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -181,14 +176,13 @@ func readText(name string, most int64, thing string) (string, error) {
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	text := strings.TrimSpace(string(b))
 	switch {
 	case err == nil && int64(len(b)) > most:
 		err = fmt.Errorf("%s is longer than %d bytes, which no %s is", name, most, thing)
-	case err == nil && text == "":
+	case err == nil && strings.TrimSpace(string(b)) == "":
 		err = fmt.Errorf("%s is empty", name)
 	}
-	return text, err
+	return string(b), err
 }
 
 // result is what a command on several processes has of one, as JSON.

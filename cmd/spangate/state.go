@@ -12,6 +12,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control/client"
 	"github.com/spangate/spangate/control/wire"
 	"github.com/spangate/spangate/internal/spec"
@@ -44,7 +45,7 @@ func (p *program) get() *cobra.Command {
 		}
 		var lines []string
 		for _, g := range state.Groups {
-			lines = append(lines, joined(" ", g.Name, onOff(g.On), because(g, ownersOf(state.Leases))))
+			lines = append(lines, joined(" ", g.Name, cmp.Or(onlyIf(g.On, "on"), "off"), because(g, ownersOf(state.Leases))))
 		}
 		a.value, a.line, a.rest = state.State, list(lines, "nothing"), func() {
 			drawLists(r.stdout, state)
@@ -59,7 +60,7 @@ func (p *program) get() *cobra.Command {
 
 // narrow leaves in the lists of a state what has to do with name, a group, a preset or the id of a
 // lease, or with the groups that are on if name is empty: groups, and the presets, leases and scopes that
-// have one of them.
+// have one of them, without the preset all.
 func narrow(s *wire.State, name string) error {
 	about, known, folded := make(map[string]bool), name == "", spec.Lower(name)
 	add := func(found bool, groups ...string) {
@@ -83,7 +84,7 @@ func narrow(s *wire.State, name string) error {
 	}
 	none := func(names []string) bool { return !slices.ContainsFunc(names, func(n string) bool { return about[n] }) }
 	s.Groups = slices.DeleteFunc(s.Groups, func(g wire.Group) bool { return !about[g.Name] })
-	s.Presets = slices.DeleteFunc(s.Presets, func(p wire.Preset) bool { return p.Name != folded && none(p.Groups) })
+	s.Presets = slices.DeleteFunc(s.Presets, func(p wire.Preset) bool { return p.Name != folded && (p.Name == spangate.NameAll || none(p.Groups)) })
 	s.Leases = slices.DeleteFunc(s.Leases, func(l wire.Lease) bool { return l.ID != name && none(l.Groups) && none(l.Quieted) })
 	s.Scopes = slices.DeleteFunc(s.Scopes, func(scope wire.Scope) bool {
 		return !slices.ContainsFunc(scope.Sites, func(site wire.Site) bool { return !none(site.Groups) })
