@@ -52,8 +52,9 @@ func marshal(v any) []byte {
 // two answers of one generation: Now, Writable, and the Left of each lease. It is immutable.
 type snapshot struct {
 	view     *view
-	roots    []string // which may change within a generation
-	hadRoots bool     // a snapshot of this generation has had roots, so an equal tag may be of another state
+	roots    []string // which may change within a generation, as sample
+	sample   *sample
+	hadRoots bool // a snapshot of this generation has had roots, so an equal tag may be of another state
 	tag      string
 	json     [][]byte // between the parts belong the Left of each lease, Now and Writable
 	page     *page.Page
@@ -70,15 +71,16 @@ type snapshots struct {
 // had to wait for that gets the generation that is current after the wait.
 func (s *snapshots) get(c *Controller) *snapshot {
 	origins := c.origins(c.view.Load()) // calls the program, so not with the lock held
+	m, _ := c.sample(maxSampleAge)      // as well
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := c.view.Load()
 	roots := v.roots(origins)
 	same := s.last != nil && s.last.view == v
-	if !same || !slices.Equal(s.last.roots, roots) {
-		state := wireState(c.stateOf(v, roots, time.Time{}))
+	if !same || !slices.Equal(s.last.roots, roots) || s.last.sample != m {
+		state := wireState(c.stateOf(v, roots, m, time.Time{}))
 		s.last = &snapshot{
-			view: v, roots: roots, hadRoots: len(roots) > 0 || same && s.last.hadRoots,
+			view: v, roots: roots, sample: m, hadRoots: len(roots) > 0 || same && s.last.hadRoots,
 			tag: quote(state.Generation), json: split(state), page: page.New(state),
 		}
 	}

@@ -44,6 +44,7 @@ type Controller struct {
 	view     atomic.Pointer[view] // of the current generation; stored with the registry's lock held
 	queue    queue
 	refusals refusals
+	samples  samples
 	closed   context.Context // done once Close has made its change; its cause is the error of later ones
 	stop     context.CancelCauseFunc
 	timer    *time.Timer // calls onTimer at the end of the first lease; the registry's lock guards it
@@ -77,8 +78,10 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 	if err := c.metrics.register(c, o.meters); err != nil {
 		return nil, err
 	}
+	c.startSampling() // calls the program, so not with the lock held
 	control, now, err := plan.Attach(r, c.observe)
 	if err != nil {
+		c.stop(nil)
 		_ = c.metrics.unregister()
 		return nil, &Error{Op: "new", Err: because(ErrControlled, "use that controller, or close it first")}
 	}

@@ -34,8 +34,8 @@ func CrossOrigin(p *http.CrossOriginProtection) HandlerOption {
 //	mux.Handle("/spans/", http.StripPrefix("/spans", control.Handler(c, …)))
 //
 // Any client that can reach it can read it. A change that a browser sends for another site is
-// refused with 403. The answer to a GET is built once after each change of the state and shared
-// by all clients. The handler of a nil controller answers every request with 503.
+// refused with 403. The answer to a GET is built once after each change of the state, with
+// [Scopes] at most once a second too, and shared by all clients. The handler of a nil controller answers every request with 503.
 func Handler(c *Controller, opts ...HandlerOption) http.Handler {
 	h := &handler{c: c, crossOrigin: http.NewCrossOriginProtection()}
 	apply(h, opts)
@@ -127,7 +127,7 @@ func (h *handler) serveState(w http.ResponseWriter, r *http.Request) {
 	switch s := h.snapshots.get(h.c); {
 	case prefersHTML(r.Header):
 		h.answerPage(w, r, s)
-	case !s.hadRoots && unchanged(r.Header, s.tag):
+	case !s.hadRoots && s.sample == nil && unchanged(r.Header, s.tag):
 		w.Header().Set("ETag", s.tag)
 		w.WriteHeader(http.StatusNotModified)
 	default:

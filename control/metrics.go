@@ -5,6 +5,7 @@ package control
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -31,7 +32,11 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 		metric.WithDescription("Changes of what is on, or of baseline, leases and limits"), metric.WithUnit("{change}"))
 	dropped, err4 := meter.Int64ObservableCounter("spangate.changes.dropped",
 		metric.WithDescription("Records of the change log that were dropped"), metric.WithUnit("{record}"))
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	started, err5 := meter.Int64ObservableCounter("spangate.spans.started",
+		metric.WithDescription("Spans that were started"), metric.WithUnit("{span}"))
+	withheld, err6 := meter.Int64ObservableCounter("spangate.spans.withheld",
+		metric.WithDescription("Spans that were not started because their group was off"), metric.WithUnit("{span}"))
+	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 		return err
 	}
 	m.registration, err1 = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
@@ -48,11 +53,48 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 		}
 		o.ObserveInt64(leases, int64(len(v.intent.leases)))
 		o.ObserveInt64(dropped, c.queue.dropped.Load())
+		spans, _ := c.sample(0)
+		for key, n := range byGroupAndScope(v.scopes(spans)) {
+			attributes := []attribute.KeyValue{attribute.String("spangate.scope", key.scope)}
+			if key.group != "" {
+				attributes = append(attributes, attribute.String("spangate.group", key.group))
+			}
+			o.ObserveInt64(started, observable(n.Started), metric.WithAttributes(attributes...))
+			if n.CountsWithheld {
+				o.ObserveInt64(withheld, observable(n.Withheld), metric.WithAttributes(attributes...))
+			}
+		}
 		m.flush()
 		return nil
-	}, on, leases, dropped)
+	}, on, leases, dropped, started, withheld)
 	return err1
 }
+
+// groupAndScope has the attributes of spans; the group of spans in none is empty.
+type groupAndScope struct{ group, scope string }
+
+func byGroupAndScope(scopes []ScopeInfo) map[groupAndScope]*Spans {
+	spans := make(map[groupAndScope]*Spans)
+	for _, scope := range scopes {
+		for _, site := range scope.Sites {
+			groups := site.Groups
+			if len(groups) == 0 {
+				groups = []string{""}
+			}
+			for _, group := range groups {
+				key := groupAndScope{group, scope.Name}
+				if spans[key] == nil {
+					spans[key] = new(Spans)
+				}
+				spans[key].add(site.Spans)
+			}
+		}
+	}
+	return spans
+}
+
+// observable returns n, or the highest number that an instrument takes if n is above it.
+func observable(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
 // count counts a change. It is called with the registry's lock held, under which the counter,
 // which is the meter provider's code, must not be called: flush calls it later.

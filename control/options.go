@@ -34,6 +34,7 @@ type options struct {
 	onChange      []func(Change)
 	meters        metric.MeterProvider
 	roots         func(*spangate.Gate) spangate.Mask
+	scopes        func() ([]Scope, []UnmatchedRule)
 }
 
 // program is the default who of a change.
@@ -127,6 +128,10 @@ func Roots(roots func(gate *spangate.Gate) spangate.Mask) Option {
 //	spangate.leases            gauge     live leases
 //	spangate.changes           counter   changes; attribute spangate.change.kind
 //	spangate.changes.dropped   counter   records of the change log that were dropped
+//	spangate.spans.started     counter   with [Scopes]; spans; attributes spangate.group and spangate.scope
+//	spangate.spans.withheld    counter   where the program counts them; spans that were not started; as before
+//
+// A span of several groups counts to each, and one of none has no spangate.group.
 //
 // A nil p has no effect; one that holds a nil pointer is an error of [New].
 func Metrics(p metric.MeterProvider) Option {

@@ -24,6 +24,8 @@ type State struct {
 	Deny, Ceiling           string
 	Enabled, Roots, Pending []string
 	Groups                  []Group
+	Scopes                  []ScopeInfo
+	Unmatched               []UnmatchedRule
 	Presets                 []Preset
 	Leases                  []LeaseInfo
 	Changes                 []Change // at most 20
@@ -38,6 +40,7 @@ type Group struct {
 	Leases, Quiet        []string // ids of leases
 	Withheld, Overridden bool
 	Members              []Member
+	Spans                *Spans // nil without [Scopes]
 }
 
 // Member is a group in one namespace, as in [wire.Member].
@@ -89,10 +92,14 @@ type view struct {
 func (c *Controller) State() State {
 	if c.usable() != nil {
 		none := []string{}
-		return State{Enabled: none, Roots: none, Pending: none, Groups: []Group{}, Presets: []Preset{}, Leases: []LeaseInfo{}, Changes: []Change{}}
+		return State{
+			Enabled: none, Roots: none, Pending: none, Groups: []Group{}, Scopes: []ScopeInfo{}, Unmatched: []UnmatchedRule{},
+			Presets: []Preset{}, Leases: []LeaseInfo{}, Changes: []Change{},
+		}
 	}
+	m, _ := c.sample(0)
 	v := c.view.Load()
-	return c.stateOf(v, v.roots(c.origins(v)), time.Now())
+	return c.stateOf(v, v.roots(c.origins(v)), m, time.Now())
 }
 
 // origins returns the groups of v that begin traces.
@@ -112,15 +119,15 @@ func (v *view) roots(origins []string) []string {
 	}))
 }
 
-// stateOf returns the state of v with these roots at this time.
-func (c *Controller) stateOf(v *view, roots []string, now time.Time) State {
+// stateOf returns the state of v with these roots and this sample at this time.
+func (c *Controller) stateOf(v *view, roots []string, m *sample, now time.Time) State {
 	r := newResolver(v)
 	s := State{
 		Baseline: v.intent.baseline, Startup: v.intent.startup,
 		Generation: v.tag(), Now: utcMilli(now), Pinned: v.Pinned(),
 		Deny: v.intent.deny, Ceiling: v.intent.ceiling,
 		Enabled: append([]string{}, v.enabled...), Roots: slices.Clone(roots),
-		Groups: []Group{}, Presets: r.presets(), Leases: make([]LeaseInfo, 0, len(v.intent.leases)), Changes: []Change{},
+		Groups: []Group{}, Scopes: v.scopes(m), Unmatched: []UnmatchedRule{}, Presets: r.presets(), Leases: make([]LeaseInfo, 0, len(v.intent.leases)), Changes: []Change{},
 		MaxTTL: c.options.maxTTL, MaxLeases: c.options.maxLeases,
 	}
 	adding, quieting := make(map[string][]string), make(map[string][]string)
@@ -134,6 +141,22 @@ func (c *Controller) stateOf(v *view, roots []string, now time.Time) State {
 			quieting[name] = append(quieting[name], l.id)
 		}
 	}
+	spans := make(map[string]*Spans)
+	if m != nil {
+		s.Unmatched = append(s.Unmatched, m.unmatched...)
+		for _, name := range v.Groups() {
+			spans[name] = new(Spans)
+		}
+	}
+	for _, scope := range s.Scopes {
+		for _, site := range scope.Sites {
+			for _, name := range site.Groups {
+				if spans[name] != nil { // not a bit without a name
+					spans[name].add(site.Spans)
+				}
+			}
+		}
+	}
 	members := make(map[string][]Member)
 	for _, m := range v.Members() {
 		for g := range m.Catalog.Groups() {
@@ -143,7 +166,7 @@ func (c *Controller) stateOf(v *view, roots []string, now time.Time) State {
 	for _, name := range v.Groups() {
 		g := Group{
 			Name: name, On: contains(v.enabled, name), Baseline: contains(r.baseline.groups, name), Withheld: r.withheld(name),
-			Leases: append([]string{}, adding[name]...), Quiet: append([]string{}, quieting[name]...), Members: members[name],
+			Leases: append([]string{}, adding[name]...), Quiet: append([]string{}, quieting[name]...), Members: members[name], Spans: spans[name],
 		}
 		selected := g.Baseline && len(g.Quiet) == 0 || len(g.Leases) > 0
 		g.Overridden = g.On != (selected && !g.Withheld)

@@ -2,7 +2,11 @@
 
 package control
 
-import "github.com/spangate/spangate/control/wire"
+import (
+	"strconv"
+
+	"github.com/spangate/spangate/control/wire"
+)
 
 // This file converts the types of this package to those of package wire.
 
@@ -11,17 +15,39 @@ func wireState(s State) wire.State {
 		Baseline: wire.Baseline(s.Baseline), Startup: wire.Baseline(s.Startup),
 		Generation: s.Generation, Now: s.Now, Pinned: s.Pinned, Deny: s.Deny, Ceiling: s.Ceiling,
 		Enabled: s.Enabled, Roots: s.Roots, Pending: s.Pending,
-		Groups: convert(s.Groups, wireGroup), Scopes: []wire.Scope{}, Unmatched: []wire.UnmatchedRule{}, Presets: convert(s.Presets, wirePreset),
+		Groups: convert(s.Groups, wireGroup), Scopes: convert(s.Scopes, wireScope),
+		Unmatched: convert(s.Unmatched, func(r UnmatchedRule) wire.UnmatchedRule { return wire.UnmatchedRule(r) }), Presets: convert(s.Presets, wirePreset),
 		Leases: convert(s.Leases, wireLease), Changes: convert(s.Changes, wireChange),
 		MaxTTL: s.MaxTTL.String(), MaxLeases: s.MaxLeases,
 	}
 }
 
 func wireGroup(g Group) wire.Group {
+	var spans *wire.Spans
+	if g.Spans != nil {
+		spans = new(wire.Spans)
+		*spans = wireSpans(*g.Spans)
+	}
 	return wire.Group{
 		Name: g.Name, On: g.On, Baseline: g.Baseline, Leases: g.Leases, Quiet: g.Quiet, Withheld: g.Withheld, Overridden: g.Overridden,
-		Members: convert(g.Members, func(m Member) wire.Member { return wire.Member(m) }),
+		Members: convert(g.Members, func(m Member) wire.Member { return wire.Member(m) }), Spans: spans,
 	}
+}
+
+func wireSpans(s Spans) wire.Spans {
+	converted := wire.Spans{Started: strconv.FormatUint(s.Started, 10), PerSecond: s.PerSecond}
+	if s.CountsWithheld {
+		converted.Withheld = strconv.FormatUint(s.Withheld, 10)
+	}
+	return converted
+}
+
+func wireScope(s ScopeInfo) wire.Scope {
+	return wire.Scope{Name: s.Name, Spans: wireSpans(s.Spans), Sites: convert(s.Sites, wireSite)}
+}
+
+func wireSite(s SiteInfo) wire.Site {
+	return wire.Site{Rule: s.Rule, SpanName: s.SpanName, Kind: s.Kind, Groups: s.Groups, On: s.On, Spans: wireSpans(s.Spans)}
 }
 
 func wirePreset(p Preset) wire.Preset {

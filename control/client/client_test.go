@@ -49,6 +49,33 @@ func newProcess(t *testing.T, opts ...control.HandlerOption) *process {
 	return p
 }
 
+func TestStateHasScopesAndSpans(t *testing.T) {
+	r := registry.New()
+	var gate spangate.Gate
+	require.NoError(t, r.Register(spangate.Gym, &gate))
+	c, err := control.New(r, control.Scopes(func() ([]control.Scope, []control.UnmatchedRule) {
+		return []control.Scope{{Name: "sql", Sites: []control.Site{
+			{Rule: "sql = job", Gate: &gate, Group: spangate.BitJob, Started: 1 << 60, Withheld: 1 << 61, CountsWithheld: true},
+		}}}, []control.UnmatchedRule{{Rule: "sqll = job", Nearest: "sql"}}
+	}))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close()) }()
+	s := httptest.NewServer(control.Handler(c))
+	defer s.Close()
+	state, err := newClient(t, s.URL).State(context.Background())
+	require.NoError(t, err)
+	spans := wire.Spans{Started: "1152921504606846976", Withheld: "2305843009213693952"}
+	assert.Equal(t, []wire.Scope{{Name: "sql", Spans: spans, Sites: []wire.Site{{Rule: "sql = job", Groups: []string{"job"}, Spans: spans}}}}, state.Scopes)
+	assert.Equal(t, []wire.UnmatchedRule{{Rule: "sqll = job", Nearest: "sql"}}, state.Unmatched)
+	for _, g := range state.Groups {
+		if g.Name == "job" {
+			assert.Equal(t, &spans, g.Spans)
+		} else {
+			assert.Equal(t, &wire.Spans{Started: "0"}, g.Spans)
+		}
+	}
+}
+
 // on returns the canonical spec of what the gate shows.
 func (p *process) on() string { return spangate.Gym.Format(p.gate.Load()) }
 

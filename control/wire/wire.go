@@ -65,7 +65,7 @@ type State struct {
 	// or file.
 	Startup Baseline `json:"startup"`
 	// Generation is the ETag without its quotes. It is opaque, and different after every
-	// change of anything but the time and Roots, and in every process.
+	// change of anything but the time, Roots and what counts spans, and in every process.
 	Generation string `json:"generation"`
 	// Now is the time by the clock of the process.
 	Now time.Time `json:"now"`
@@ -92,9 +92,10 @@ type State struct {
 	Pending []string `json:"pending"`
 	// Groups has every group that is registered, sorted by name.
 	Groups []Group `json:"groups"`
-	// Scopes has the instrumentation scopes that the program has seen, sorted by name. It is
-	// empty if the program has not given control.Scopes to the controller. It may change within
-	// a generation, as the Spans of Groups may.
+	// Scopes has the instrumentation scopes that the program has seen, sorted by name: the first
+	// 1,000 by their names, and all others as one with the name other. It is empty if the program
+	// has not given control.Scopes to the controller. It may change within a generation, as
+	// Unmatched and the Spans of Groups may.
 	Scopes []Scope `json:"scopes"`
 	// Unmatched has the program's rules that have matched no scope yet, in the program's order.
 	Unmatched []UnmatchedRule `json:"unmatched"`
@@ -167,7 +168,8 @@ type Site struct {
 	// Kind is the kind of the spans, as in server; empty is any.
 	Kind string `json:"kind"`
 	// Groups has the groups that the spans are in, sorted: they exist while one of these is on.
-	// If it is empty, they always exist.
+	// If it is empty, they always exist. A bit that no registered group has is shown as its
+	// mask, as in 0x8000.
 	Groups []string `json:"groups"`
 	// On reports whether the spans exist.
 	On    bool  `json:"on"`

@@ -17,12 +17,12 @@ package page
 import (
 	"bytes"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"html/template"
 	"io"
 	"path"
-	"strings"
 	"time"
 
 	"github.com/spangate/spangate/control/wire"
@@ -48,10 +48,16 @@ const refresh = 5 * time.Second
 
 // Page is the page of one generation of the state; [New] makes one. Any number of goroutines may
 // use it at once.
-type Page struct{ view view }
+type Page struct {
+	view     view
+	checksum uint32 // of what can change within a generation
+}
 
 // New returns the page that shows s. The caller must not change what s holds afterwards.
-func New(s wire.State) *Page { return &Page{newView(s)} }
+func New(s wire.State) *Page {
+	text, _ := json.Marshal([]any{s.Roots, s.Scopes, s.Unmatched}) // these types always encode
+	return &Page{newView(s), crc32.ChecksumIEEE(text)}
+}
 
 // Tag returns the entity tag of the page as it is at now, for weak comparison: pages with the same
 // tag differ only in Now and, for at most refresh, in their countdowns.
@@ -60,8 +66,7 @@ func (p *Page) Tag(now time.Time) string {
 	if len(p.view.Leases) > 0 {
 		age = now.UnixNano() / int64(refresh)
 	}
-	roots := crc32.ChecksumIEEE([]byte(strings.Join(p.view.Roots, ","))) // they can change within a generation
-	return fmt.Sprintf(`"%s.%x.%x"`, p.view.Generation, roots, age)
+	return fmt.Sprintf(`"%s.%x.%x"`, p.view.Generation, p.checksum, age)
 }
 
 // Write writes the page as it is at now. writable reports whether the endpoint has an authoriser;

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,7 +30,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// collect returns the points of each metric, keyed by the value of their attribute.
+// collect returns the points of each metric, keyed by the values of their attributes.
 func collect(t *testing.T, reader *sdkmetric.ManualReader) map[string]map[string]int64 {
 	t.Helper()
 	var all metricdata.ResourceMetrics
@@ -51,9 +53,9 @@ func collect(t *testing.T, reader *sdkmetric.ManualReader) map[string]map[string
 			got[m.Name] = map[string]int64{}
 			for _, p := range points {
 				key := ""
-				for _, name := range []attribute.Key{"spangate.group", "spangate.change.kind"} {
+				for _, name := range []attribute.Key{"spangate.group", "spangate.change.kind", "spangate.scope"} {
 					if v, ok := p.Attributes.Value(name); ok {
-						key = v.AsString()
+						key = strings.TrimSpace(key + " " + v.AsString())
 					}
 				}
 				got[m.Name][key] = p.Value
@@ -98,6 +100,35 @@ func TestMetricsShowGroupsLeasesAndChanges(t *testing.T) {
 	require.Empty(t, got["spangate.leases"])
 	require.Empty(t, got["spangate.changes.dropped"])
 	require.Equal(t, int64(1), got["spangate.changes"]["close"])
+}
+
+func TestMetricsCountSpansByGroupAndScope(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
+	defer func() { require.NoError(t, provider.Shutdown(context.Background())) }()
+	r := registry.New()
+	var gate spangate.Gate
+	require.NoError(t, r.Register(spangate.Lens, &gate))
+	sql, failing := []control.Site{
+		{Kind: "client", Gate: &gate, Group: spangate.BitStep | spangate.BitJob, Started: 3, Withheld: 2, CountsWithheld: true},
+		{Gate: &gate, Group: spangate.BitStep, Started: 4},
+		{Gate: &gate, Group: 1 << 40, Started: 9},
+	}, false
+	c, err := control.New(r, control.Metrics(provider), control.Scopes(func() ([]control.Scope, []control.UnmatchedRule) {
+		if failing {
+			panic("no scopes")
+		}
+		return []control.Scope{{Name: "sql", Sites: sql}, {Name: "raw", Sites: []control.Site{{Started: math.MaxUint64}}}}, nil
+	}))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close()) }()
+	got := collect(t, reader)
+	require.Equal(t, map[string]int64{"job sql": 3, "step sql": 7, "0x10000000000 sql": 9, "raw": math.MaxInt64}, got["spangate.spans.started"])
+	require.Equal(t, map[string]int64{"job sql": 2, "step sql": 2}, got["spangate.spans.withheld"])
+	sql[1].Started++
+	require.Equal(t, int64(8), collect(t, reader)["spangate.spans.started"]["step sql"], "a collection is not behind")
+	failing = true
+	require.Equal(t, int64(8), collect(t, reader)["spangate.spans.started"]["step sql"], "the counts before the panic")
 }
 
 func TestMetricsCountChangesAndThoseDroppedWhileACallbackBlocks(t *testing.T) {
