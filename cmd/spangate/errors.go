@@ -109,9 +109,9 @@ var commandTerms = strings.NewReplacer(
 	context.Canceled.Error(), "interrupted",
 )
 
-// message returns the text of err, fit for one line of a terminal.
+// message returns the text of err, or the beginning of a long one, fit for one line of a terminal.
 func message(err error) string {
-	return escape(strings.TrimPrefix(strings.TrimSpace(commandTerms.Replace(err.Error())), "spangate: "))
+	return beginning(strings.TrimPrefix(strings.TrimSpace(commandTerms.Replace(err.Error())), "spangate: "), 8<<10)
 }
 
 // report writes err, as text or as the JSON of a [wire.Error], and returns the exit code. arg is the

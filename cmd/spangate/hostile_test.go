@@ -170,7 +170,7 @@ func TestLargestAnswerIsDrawn(t *testing.T) {
 		_, err := io.WriteString(w, "}")
 		return err
 	})
-	for _, args := range [][]string{{"get"}, {"get", "--json"}, {"get", "--on"}, {"scopes"}, {"explain", "all"}, {"set", "all", "--dry-run"}, {"get", "--url", url + "/2"}} {
+	for _, args := range [][]string{{"get"}, {"get", "--json"}, {"get", "--on"}, {"scopes"}, {"explain", "all"}, {"set", "", "--dry-run"}, {"get", "--url", url + "/2"}} {
 		stdout, stderr, code := runBounded(t, append(args, "--url", url, "--timeout", "4m")...)
 		assert.Zero(t, code, stderr)
 		assert.NotEmpty(t, stdout)
@@ -214,6 +214,18 @@ func TestRefusalWithManyNamesIsBounded(t *testing.T) {
 	_, stderr, code := runBounded(t, "set", "all", "--url", url, "--timeout", "4m")
 	assert.Equal(t, exitUsage, code)
 	assert.Less(t, len(stderr), 64<<10)
+}
+
+func TestErrorWithTheNamesOfAProcessIsBounded(t *testing.T) {
+	url := compressed(t, http.StatusOK, func(w io.Writer, _ <-chan struct{}) error {
+		return repeated(w, `{"generation":"a-1","groups":[{}`, `,{"name":"aaaaaaaa"}`, 1<<20, `]}`)
+	})
+	for _, args := range [][]string{{"set", "all,aaaaaaab", "--dry-run"}, {"get", "aaaaaaab"}} {
+		_, stderr, code := runBounded(t, append(args, "--url", url)...)
+		assert.Equal(t, exitUsage, code)
+		assert.Contains(t, stderr, "aaaaaaaa")
+		assert.Less(t, len(stderr), 16<<10)
+	}
 }
 
 func TestTimeoutEndsAnAnswerThatComesSlowly(t *testing.T) {
