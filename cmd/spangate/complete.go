@@ -49,20 +49,15 @@ func completion(name, doc string) cobra.Completion {
 }
 
 // completions returns the names of v, presets first, with their docs.
-func (v *vocabulary) completions() (found []cobra.Completion) {
-	for _, p := range v.presets {
-		found = append(found, completion(p.Name, p.Doc))
-	}
-	for _, g := range v.groups {
-		found = append(found, completion(g.Name, docOf(g)))
-	}
-	return found
+func (v *vocabulary) completions() []cobra.Completion {
+	return append(
+		mapped(v.presets, func(p wire.Preset) cobra.Completion { return completion(p.Name, p.Doc) }),
+		mapped(v.groups, func(g wire.Group) cobra.Completion { return completion(g.Name, docOf(g)) })...)
 }
 
-// candidates returns the names that are registered in the process, or those of Gym if it does not
-// answer within a second, since a shell is waiting, and the ids of its leases; of the two, those that
-// cmd takes.
-func (r *remote) candidates(cmd *cobra.Command) (found []cobra.Completion) {
+// candidates returns what the argument of cmd can be: ids of leases in the process, and names that are
+// registered there or, if it does not answer within a second, since a shell is waiting, those of Gym.
+func (r *remote) candidates(cmd *cobra.Command) []cobra.Completion {
 	r.timeout = min(r.timeout, time.Second)
 	v, leases := catalogVocabulary(spangate.Gym), []wire.Lease(nil)
 	if clients, _, err := r.clients(); err == nil {
@@ -70,14 +65,12 @@ func (r *remote) candidates(cmd *cobra.Command) (found []cobra.Completion) {
 			v, leases = newVocabulary("", state.Groups, state.Presets), state.Leases
 		}
 	}
-	if what := argument(cmd); what != "ID" {
-		found = v.completions()
-		if what == "SPEC" {
-			return found
-		}
+	ids := mapped(leases, func(l wire.Lease) cobra.Completion { return completion(l.ID, described(l)) })
+	switch argument(cmd) {
+	case "SPEC":
+		return v.completions()
+	case "ID":
+		return ids
 	}
-	for _, l := range leases {
-		found = append(found, completion(l.ID, described(&l)))
-	}
-	return found
+	return append(v.completions(), ids...)
 }

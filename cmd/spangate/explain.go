@@ -57,11 +57,9 @@ func (p *program) groups() *cobra.Command {
 }
 
 func drawBits(s *screen, title string, groups []group) {
-	var rows [][]string
-	for _, g := range groups {
-		rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, list(g.Presets, ""), g.Doc})
-	}
-	s.table([]string{title, "BIT", "MASK", "PRESETS", "SPANS"}, rows)
+	s.table([]string{title, "BIT", "MASK", "PRESETS", "SPANS"}, mapped(groups, func(g group) []string {
+		return []string{g.Name, strconv.Itoa(g.Bit), g.Mask, list(g.Presets, ""), g.Doc}
+	}))
 }
 
 func (p *program) presets() *cobra.Command {

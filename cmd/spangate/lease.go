@@ -58,7 +58,7 @@ func (p *program) leasing(quiets bool, cmd *cobra.Command) *cobra.Command {
 	wait := cmd.Flags().Bool("wait", false, "stay until the lease ends, and end it on Ctrl-C")
 	return p.remote(cmd, changes|dryRuns|several, func(r *remote, arg string) (answer, error) {
 		if r.dryRun {
-			return r.predict(arg, flags.AllowPending, cmd.Name())
+			return r.predict(cmd.Name(), arg, orUser(flags.Owner), flags.AllowPending)
 		}
 		req := flags
 		req.Spec, req.Owner, req.TTL = arg, orUser(req.Owner), ttl.String()
@@ -112,11 +112,7 @@ func (p *program) leases() *cobra.Command {
 	return p.reading(cmd, func(r *remote, state *client.State, _ string) (answer, error) {
 		a := answer{value: append([]wire.Lease{}, state.Leases...), line: "There is no lease."}
 		if len(state.Leases) > 0 {
-			var lines []string
-			for _, l := range state.Leases {
-				lines = append(lines, described(&l))
-			}
-			a.line, a.rest = list(lines, ""), func() { r.stdout.table(leaseHeaders, leaseRows(state.Leases)) }
+			a.line, a.rest = list(mapped(state.Leases, described), ""), func() { drawLeases(r.stdout, state.Leases) }
 		}
 		return a, nil
 	})
@@ -151,13 +147,10 @@ func ended(l *client.Lease, err error) (answer, error) {
 	return answer{value: l.JSON, line: fmt.Sprintf("lease %s of %s on %s has ended", short(l.ID), short(l.Owner), subject(&l.Lease))}, nil
 }
 
-var leaseHeaders = []string{"LEASE", "OWNER", "SPEC", "LEFT", "WHY"}
-
-func leaseRows(leases []wire.Lease) (rows [][]string) {
-	for _, l := range leases {
-		rows = append(rows, []string{label(l.ID), label(l.Owner), subject(&l), inSeconds(left(&l)), short(l.Why)})
-	}
-	return rows
+func drawLeases(s *screen, leases []wire.Lease) {
+	s.table([]string{"LEASE", "OWNER", "SPEC", "LEFT", "WHY"}, mapped(leases, func(l wire.Lease) []string {
+		return []string{label(l.ID), label(l.Owner), subject(&l), inSeconds(left(&l)), short(l.Why)}
+	}))
 }
 
 // subject returns what a lease adds and quiets.
@@ -166,8 +159,8 @@ func subject(l *wire.Lease) string {
 }
 
 // described returns what a lease does, whose it is, and how long it has left.
-func described(l *wire.Lease) string {
-	return subject(l) + " of " + label(l.Owner) + ", " + inSeconds(left(l)) + " left"
+func described(l wire.Lease) string {
+	return subject(&l) + " of " + label(l.Owner) + ", " + inSeconds(left(&l)) + " left"
 }
 
 // left returns the remaining time of a lease.

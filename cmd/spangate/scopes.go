@@ -57,7 +57,7 @@ func drawScopes(s *screen, state *client.State) {
 			started, perSecond, kept := counts(&site.Spans)
 			withheld = withheld || kept != ""
 			rows = append(rows, []string{
-				short(scope.Name), cmp.Or(joined(" ", label(site.SpanName), label(site.Kind)), "all"), list(site.Groups, "none"), onOff(site.On),
+				short(scope.Name), cmp.Or(joined(" ", label(site.SpanName), label(site.Kind)), "all"), list(site.Groups, "none"), shown[site.On],
 				started, perSecond, kept, cmp.Or(short(site.Rule), "none"),
 			})
 		}
@@ -68,9 +68,7 @@ func drawScopes(s *screen, state *client.State) {
 		}
 	}
 	s.table(rows[0], rows[1:])
-	rows = nil
-	for _, u := range state.Unmatched {
-		rows = append(rows, []string{short(u.Rule), cmp.Or(short(u.Nearest), "none is near")})
-	}
-	s.table([]string{"RULE THAT MATCHES NO SCOPE", "NEAREST SCOPE"}, rows)
+	s.table([]string{"RULE THAT MATCHES NO SCOPE", "NEAREST SCOPE"}, mapped(state.Unmatched, func(u wire.UnmatchedRule) []string {
+		return []string{short(u.Rule), cmp.Or(short(u.Nearest), "none is near")}
+	}))
 }

@@ -43,10 +43,8 @@ func (p *program) get() *cobra.Command {
 		if err := narrow(&state.State, name); err != nil {
 			return answer{}, fmt.Errorf("%s %w", r.URL(), err)
 		}
-		var lines []string
-		for _, g := range state.Groups {
-			lines = append(lines, joined(" ", g.Name, cmp.Or(onlyIf(g.On, "on"), "off"), because(g, ownersOf(state.Leases))))
-		}
+		owners := ownersOf(state.Leases)
+		lines := mapped(state.Groups, func(g wire.Group) string { return joined(" ", g.Name, onOff[g.On], because(g, owners)) })
 		a.value, a.line, a.rest = state.State, list(lines, "nothing"), func() {
 			drawLists(r.stdout, state)
 			drawScopes(r.stdout, state)
@@ -111,7 +109,7 @@ A name that is not registered in the process is an error and changes nothing, un
 	reasonFlags(cmd, &flags.Why, &flags.AllowPending)
 	return p.remote(cmd, changes|dryRuns|several, func(r *remote, arg string) (answer, error) {
 		if r.dryRun {
-			return r.predict(arg, flags.AllowPending, cmd.Name())
+			return r.predict(cmd.Name(), arg, "", flags.AllowPending)
 		}
 		b := flags
 		b.Spec, b.Who = arg, orUser(b.Who)
@@ -169,12 +167,10 @@ func readOnly(state *client.State) string {
 // drawLists shows the groups, presets and leases of a state.
 func drawLists(s *screen, state *client.State) {
 	drawGroups(s, state.Groups, state.Leases)
-	var rows [][]string
-	for _, p := range state.Presets {
-		rows = append(rows, []string{label(p.Name), label(p.State), list(p.Groups, "nothing")})
-	}
-	s.table([]string{"PRESET", "IS", "GROUPS"}, rows)
-	s.table(leaseHeaders, leaseRows(state.Leases))
+	s.table([]string{"PRESET", "IS", "GROUPS"}, mapped(state.Presets, func(p wire.Preset) []string {
+		return []string{label(p.Name), label(p.State), list(p.Groups, "nothing")}
+	}))
+	drawLeases(s, state.Leases)
 }
 
 // drawGroups shows groups, with their spans if the process counts them.
@@ -183,11 +179,8 @@ func drawGroups(s *screen, groups []wire.Group, leases []wire.Lease) {
 	rows := [][]string{{"GROUP", "IS", "BECAUSE OF", "STARTED", "A SECOND", "NAMESPACE", "SPANS"}}
 	for _, g := range groups {
 		started, perSecond, _ := counts(g.Spans)
-		var namespaces []string
-		for _, m := range g.Members {
-			namespaces = append(namespaces, m.Namespace)
-		}
-		rows = append(rows, []string{label(g.Name), onOff(g.On), because(g, owners), started, perSecond, list(namespaces, ""), docOf(g)})
+		namespaces := mapped(g.Members, func(m wire.Member) string { return m.Namespace })
+		rows = append(rows, []string{label(g.Name), shown[g.On], because(g, owners), started, perSecond, list(namespaces, ""), docOf(g)})
 	}
 	if !slices.ContainsFunc(groups, func(g wire.Group) bool { return g.Spans != nil }) {
 		for i, row := range rows {
@@ -197,13 +190,11 @@ func drawGroups(s *screen, groups []wire.Group, leases []wire.Lease) {
 	s.table(rows[0], rows[1:])
 }
 
-// onOff returns the word for a group that is on or off.
-func onOff(on bool) string {
-	if on {
-		return green.Render("on")
-	}
-	return faint.Render("off")
-}
+// onOff has the words for a group that is on or off, and shown as a terminal shows them.
+var (
+	onOff = map[bool]string{true: "on", false: "off"}
+	shown = map[bool]string{true: green.Render("on"), false: faint.Render("off")}
+)
 
 // counts returns how many spans were started, how many a second, and how many were not started because their
 // group was off; empty for what is not counted.

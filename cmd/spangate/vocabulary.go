@@ -135,11 +135,7 @@ func pendingOf(entries []entry) []string {
 
 // canonical returns the spec of groups.
 func canonical(groups []wire.Group) string {
-	names := make([]string, len(groups))
-	for i, g := range groups {
-		names[i] = g.Name
-	}
-	return strings.Join(names, ",")
+	return strings.Join(mapped(groups, func(g wire.Group) string { return g.Name }), ",")
 }
 
 // docOf returns what the spans of a group are, as each of its namespaces says.
@@ -151,6 +147,15 @@ func docOf(g wire.Group) string {
 		}
 	}
 	return joined("; ", docs...)
+}
+
+// mapped returns what f returns for each element of list.
+func mapped[T, U any](list []T, f func(T) U) []U {
+	results := make([]U, len(list))
+	for i, v := range list {
+		results[i] = f(v)
+	}
+	return results
 }
 
 // joined joins the parts that are not empty.
