@@ -78,6 +78,7 @@ func FuzzCarets(f *testing.F) {
 	f.Add("job,sandboxx", 4, 8, 80)
 	f.Add("日本,語\x00,\xff", 7, 3, 9) // wide, escaped, and not text
 	f.Add("all,-", 5, 0, 0)         // a name that is missing
+	f.Add("all,-", 5, 0, 5)         // right behind the last column
 	f.Add(strings.Repeat("a,", 100)+"b", 200, 1, 20)
 	f.Fuzz(func(t *testing.T, text string, offset, n, width int) {
 		width %= 1000

@@ -188,10 +188,10 @@ func carets(text string, names []wire.UnknownName, width int) (line, under, corr
 		return "", "", ""
 	}
 	if line += escape(text[at:]); lipgloss.Width(line) > width {
-		line = ansi.Truncate(line, width+1, "…")
+		line, under = ansi.Truncate(line, width+1, "…"), strings.TrimRight(under[:min(len(under), width)], " ")
 	}
 	if corrected += text[at:]; !replaced {
 		corrected = ""
 	}
-	return line, strings.TrimRight(under[:min(len(under), width)], " "), corrected
+	return line, under, corrected
 }

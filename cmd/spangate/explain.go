@@ -123,7 +123,7 @@ are registered there. A name that is not is pending. See also spangate set --dry
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return mode(cmd).ValidArgsFunction(cmd, args, toComplete)
 	}
-	cmd.Flags().Lookup("url").Usage = "explain SPEC in the process whose endpoint is there; may be repeated, or @FILE with a URL on each line"
+	cmd.Flags().Lookup("url").Usage = "explain SPEC in the process with its endpoint at `URL`; may be repeated, or @FILE with a URL on each line"
 	cmd.MarkFlagsMutuallyExclusive("catalog", "url")
 	return cmd
 }

@@ -59,7 +59,7 @@ type program struct {
 }
 
 // vocabularies is the help that says which names are known without a process.
-const vocabularies = `Groups, presets and, without --url, explain know the vocabularies of NeMo Gym and nemo-lens. The groups
+const vocabularies = `Groups, presets and, without --url, explain know NeMo Gym and nemo-lens alone. The groups
 of a running process, those of its libraries too, are what spangate get --url URL shows.`
 
 const about = `Spangate explains specs of span groups, and changes what is on in a running process.

@@ -50,7 +50,7 @@ const (
 func (p *program) remote(cmd *cobra.Command, can int, run func(*remote, string) (answer, error)) *cobra.Command {
 	r := &remote{program: p}
 	flags := cmd.Flags()
-	usage := "where the endpoint is, as in http://localhost:8080/spans/ (default $" + envURL + ")"
+	usage := "`URL` of the endpoint, as in http://localhost:8080/spans/ (default $" + envURL + ")"
 	if can&several != 0 {
 		usage += "; may be repeated, or @FILE with a URL on each line"
 	}
@@ -200,8 +200,14 @@ const maxAtOnce = 32
 func (p *program) onEach(ctx context.Context, clients []*client.Client, run func(*client.Client) (answer, error)) (answer, error) {
 	answers, errs := make([]answer, len(clients)), make([]error, len(clients))
 	each(len(clients), func(i int) {
-		if errs[i] = ctx.Err(); errs[i] == nil {
-			answers[i], errs[i] = run(clients[i])
+		if errs[i] = ctx.Err(); errs[i] != nil {
+			return
+		}
+		var a answer
+		a, errs[i] = run(clients[i])
+		answers[i] = answer{line: a.oneLine(), then: a.then} // without the state
+		if p.asJSON {
+			answers[i].value = a.value
 		}
 	})
 	if err := errs[0]; err != nil && !slices.ContainsFunc(errs, func(other error) bool { return other == nil || other.Error() != err.Error() }) {
@@ -215,7 +221,7 @@ func (p *program) onEach(ctx context.Context, clients []*client.Client, run func
 	for i, c := range clients {
 		if errs[i] == nil {
 			results = append(results, result{URL: c.URL(), Answer: answers[i].value})
-			rows = append(rows, []string{c.URL(), answers[i].oneLine()})
+			rows = append(rows, []string{c.URL(), answers[i].line})
 			continue
 		}
 		exit, e := outcome(errs[i])

@@ -87,7 +87,7 @@ func narrow(s *wire.State, name string) error {
 	s.Scopes = slices.DeleteFunc(s.Scopes, func(scope wire.Scope) bool {
 		return !slices.ContainsFunc(scope.Sites, func(site wire.Site) bool { return !none(site.Groups) })
 	})
-	s.Unmatched = nil
+	s.Unmatched = []wire.UnmatchedRule{}
 	return nil
 }
 
