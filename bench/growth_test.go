@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
@@ -167,6 +170,35 @@ func read(n, checks int) {
 		})
 	}
 	wg.Wait()
+}
+
+// BenchmarkGrowthGoroutinesSpan has 1 to GOMAXPROCS goroutines start and end spans of one site,
+// each b.N of them. The gate counts every one: if the goroutines waited for each other at the
+// count, the rows through the gate would grow more with the goroutines than those of the SDK alone,
+// whose own growth is the memory allocator's and the garbage collector's.
+func BenchmarkGrowthGoroutinesSpan(b *testing.B) {
+	for n := 1; n <= runtime.GOMAXPROCS(0); n *= 2 {
+		b.Run(fmt.Sprintf("SDK, started by %d", n), func(b *testing.B) { startTogether(b, n, recording()) })
+		b.Run(fmt.Sprintf("through the gate, started by %d", n), func(b *testing.B) {
+			gate.Store(spangate.PresetAll)
+			startTogether(b, n, gatedTracer())
+		})
+	}
+}
+
+func startTogether(b *testing.B, n int, t trace.Tracer) {
+	measureWarm(b, func(spans int) {
+		var wg sync.WaitGroup
+		for range n {
+			wg.Go(func() {
+				for range spans {
+					_, span := t.Start(context.Background(), "site")
+					span.End()
+				}
+			})
+		}
+		wg.Wait()
+	})
 }
 
 // BenchmarkGrowthToggling has all processors but one read the gate while a goroutine swaps the

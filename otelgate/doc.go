@@ -57,6 +57,13 @@
 // site that is off, such code finds none and falls back to otel.GetTracerProvider: install the
 // gated provider there too.
 //
+// # Scopes
+//
+// [TracerProvider.Scopes] lists the scopes that a program has used, with the rule that decides
+// about their spans and the number of spans that were started. [TracerProvider.Unmatched] lists the
+// rules that decide nothing, mostly because their scope is misspelt. [Discover] puts scopes that no
+// rule names into groups.
+//
 // # Limits
 //
 // Two sites that are on, with no span above them that is on and no incoming traceparent, start
@@ -77,8 +84,8 @@
 // Code that asserts the span in a context to a type of the SDK without checking the result
 // panics beneath a site that is off, as it does beneath a span that is not sampled.
 //
-// Built with -tags spangate_off, every span that a rule matches, and every span of a view made
-// by Group, is always off.
+// Built with -tags spangate_off, every span that a rule or [Discover] puts in a group, and every
+// span of a view made by Group, is always off.
 //
 // # Cost
 //
@@ -89,6 +96,6 @@
 // code, guard the call with [spangate.Gate.On] and build attributes inside.
 //
 // A span that is on costs two allocations more than the base's, and three if the span above is
-// inert, or is gated and the context is not the one that its Start returned. Tracer allocates
-// nothing for a scope that it has seen.
+// inert, or is gated and the context is not the one that its Start returned. It is counted in a
+// cache line that goroutines seldom share. Tracer allocates nothing for a scope that it has seen.
 package otelgate

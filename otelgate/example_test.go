@@ -95,6 +95,74 @@ func ExampleTracerProvider_Group() {
 	// Output: rollout
 }
 
+// A rule may name a scope that the program does not have, and the program has scopes without a rule.
+func ExampleTracerProvider_Scopes() {
+	sdk := noop.NewTracerProvider() // sdktrace.NewTracerProvider(…) in a program
+	gate := spangate.NewGate(spangate.BitAgent)
+	provider, err := otelgate.NewTracerProvider(sdk, gate, otelgate.CountWithheld(),
+		otelgate.Rule{Scope: "example.com/agent", Name: "tool *", Group: spangate.BitSandbox},
+		otelgate.Rule{Scope: "example.com/agent", Group: spangate.BitAgent},
+		otelgate.Rule{Scope: "example.com/verifier", Group: spangate.BitVerify})
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range []string{"loop", "tool python", "tool search"} {
+		provider.Tracer("example.com/agent").Start(context.Background(), name)
+	}
+	provider.Tracer("github.com/example/verifier").Start(context.Background(), "verify")
+
+	for scope := range provider.Scopes() {
+		fmt.Println(scope.Name)
+		for _, site := range scope.Sites {
+			group := "always on"
+			if site.Gate != nil {
+				group = spangate.Gym.Format(site.Group)
+			}
+			fmt.Printf("  %-6q %s: %d started, %d withheld\n", site.Rule.Name, group, site.Started, site.Withheld)
+		}
+	}
+	for rule := range provider.Unmatched() {
+		fmt.Printf("no scope %s; nearest: %s\n", rule.Rule.Scope, rule.Nearest)
+	}
+
+	// Output:
+	// example.com/agent
+	//   "tool *" sandbox: 0 started, 2 withheld
+	//   ""     agent: 1 started, 0 withheld
+	// github.com/example/verifier
+	//   ""     always on: 1 started, 0 withheld
+	// no scope example.com/verifier; nearest: github.com/example/verifier
+}
+
+// The libraries that a program links are put in one group, its own scopes stay as they are.
+func ExampleDiscover() {
+	gate := new(spangate.Gate)
+	libraries := func(scope string) (*spangate.Gate, spangate.Mask) {
+		if strings.HasPrefix(scope, "example.com/program") {
+			return nil, 0 // always on
+		}
+		return gate, spangate.BitSandbox
+	}
+	provider, err := otelgate.NewTracerProvider(printer{}, gate, otelgate.Discover(libraries))
+	if err != nil {
+		panic(err)
+	}
+	task := func() {
+		ctx, span := provider.Tracer("example.com/program").Start(context.Background(), "task")
+		defer span.End()
+		_, span = provider.Tracer("github.com/example/db").Start(ctx, "query")
+		defer span.End()
+	}
+	task()
+	gate.Enable(spangate.BitSandbox)
+	task()
+
+	// Output:
+	// task
+	// task
+	//   query
+}
+
 func ExampleDo() {
 	gate := spangate.NewGate(spangate.BitAgent)
 	provider, err := otelgate.NewTracerProvider(printer{}, gate)

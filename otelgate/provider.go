@@ -70,7 +70,7 @@ var _ trace.TracerProvider = (*TracerProvider)(nil)
 
 // NewTracerProvider returns a provider that starts spans of base while their groups are on. The
 // first rule that matches a span's scope, name and kind gives its group; a span without a rule is
-// always on.
+// always on, unless its scope is found by [Discover].
 //
 // It fails, with [ErrNilProvider], [ErrPlaceholder], [ErrNilGate], [ErrInvalidRule] or
 // [ErrInvalidOption], on a base or gate that is nil, on an invalid option, and on the
@@ -96,7 +96,10 @@ func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, opts ...O
 		return nil, err
 	}
 	p := &TracerProvider{base: base, rules: c.rules, gate: gate}
-	p.origin = &origin{provider: p, roots: make(map[*spangate.Gate]*rootGroups)}
+	p.origin = &origin{
+		provider: p, find: c.find, countWithheld: c.countWithheld,
+		roots: make(map[*spangate.Gate]*rootGroups), sites: make(map[siteKey]*site),
+	}
 	p.none = inert{p.origin, noSpan}
 	return p, nil
 }
@@ -157,34 +160,38 @@ func (p *TracerProvider) newTracer(base trace.Tracer, s sites) *gatedTracer {
 	if base == nil {
 		base = noop.Tracer{} // a faulty base must not make its callers panic
 	}
-	t := &gatedTracer{base: base, origin: p.origin, sites: s}
-	t.forDo = &gatedTracer{base: base, origin: p.origin, sites: s.transparent()}
+	t := &gatedTracer{base: base, origin: p.origin, sites: s, transparent: p.transparent}
+	t.forDo = &gatedTracer{base: base, origin: p.origin, sites: s, transparent: true}
 	return t
 }
 
 // sitesOf returns the sites of a scope's spans.
-func (p *TracerProvider) sitesOf(scope string) sites {
+func (p *TracerProvider) sitesOf(scope string) (all sites) {
+	rest := siteKey{scope: scope, rule: len(p.rules)}
 	if p.group != nil {
-		return sites{rest: p.siteOf(Rule{Group: *p.group})}
+		rest.gate, rest.group = p.gate, *p.group
+		all.rest, _ = p.origin.siteOf(rest)
+		return all
 	}
-	all := sites{rest: site{roots: p.origin.rootsOf(nil)}}
-	for _, r := range p.rules {
+	named := false
+	for i, r := range p.rules {
 		if !matches(r.Scope, scope) {
 			continue
 		}
-		if r.Name == "" && r.Kind == trace.SpanKindUnspecified {
-			all.rest = p.siteOf(r)
-			break
+		s, _ := p.origin.siteOf(siteKey{scope, i, cmp.Or(r.Gate, p.gate), r.Group})
+		if matchesAny(r.Name) && r.Kind == trace.SpanKindUnspecified {
+			all.rest = s
+			return all
 		}
-		all.special = append(all.special, special{r.Name, r.Kind, p.siteOf(r)})
+		all.special = append(all.special, special{r.Name, r.Kind, s})
+		named = named || !matchesAny(r.Scope)
+	}
+	made := false
+	all.rest, made = p.origin.siteOf(rest)
+	if made && !named && p.origin.find != nil {
+		p.origin.discover(all.rest)
 	}
 	return all
-}
-
-// siteOf returns the site of spans that r decides about.
-func (p *TracerProvider) siteOf(r Rule) site {
-	gate := cmp.Or(r.Gate, p.gate)
-	return site{gate, r.Group, r.Transparent || p.transparent, p.origin.rootsOf(gate)}
 }
 
 // Roots returns the groups of gate whose sites have been off where their span would have begun

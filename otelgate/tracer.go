@@ -14,10 +14,11 @@ import (
 type gatedTracer struct {
 	embedded.Tracer
 
-	base   trace.Tracer
-	origin *origin
-	sites  sites
-	forDo  *gatedTracer // the same tracer with every site transparent
+	base        trace.Tracer
+	origin      *origin
+	sites       sites
+	transparent bool         // every site, whatever its rule says
+	forDo       *gatedTracer // the same tracer with every site transparent
 }
 
 var _ trace.Tracer = (*gatedTracer)(nil)
@@ -32,22 +33,25 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 	current := ctx.Value(spanKey)
 	s := t.sites.of(name, opts)
 	if s.on() {
-		return t.on(ctx, current, name, opts)
+		return t.on(ctx, current, name, opts, s)
+	}
+	if s.withheld.counts != nil {
+		s.withheld.add()
 	}
 	if current == nil {
 		s.markRoot()
 		return ctx, &t.origin.provider.none
 	}
 	if span, ok := current.(*sdkSpan); ok && span.inert.origin == t.origin && len(opts) == 0 {
-		return span.beneath(ctx, s.transparent) // as off does, but faster
+		return span.beneath(ctx, s.transparent || t.transparent) // as off does, but faster
 	}
 	return t.off(ctx, current, opts, s)
 }
 
-// on starts a span of the base and wraps it. current is the current span of ctx, or nil.
-func (t *gatedTracer) on(ctx context.Context, current any, name string, opts []trace.SpanStartOption) (context.Context, trace.Span) {
+// on starts a span of the base, wraps it and counts it. current is the current span of ctx, or nil.
+func (t *gatedTracer) on(ctx context.Context, current any, name string, opts []trace.SpanStartOption, s *site) (context.Context, trace.Span) {
 	baseCtx := ctx
-	if span, ok := current.(*sdkSpan); ok && span.ctx == ctx && span.inert.origin == t.origin {
+	if span, ok := current.(*sdkSpan); ok && same(span.ctx, ctx) && span.inert.origin == t.origin {
 		baseCtx = span.base // the common case, without an allocation
 	} else if current != nil {
 		baseCtx = t.baseContext(ctx, current)
@@ -59,10 +63,15 @@ func (t *gatedTracer) on(ctx context.Context, current any, name string, opts []t
 	rw, ok := base.(sdktrace.ReadWriteSpan)
 	if !ok {
 		if _, off := base.(*inert); off || base == nil { // the base is gated too, and its gate is off; or it is faulty
-			return t.off(ctx, current, opts, t.sites.of(name, opts))
+			if s.gate.Load() == nil {
+				s = ungated
+			}
+			return t.off(ctx, current, opts, s)
 		}
+		s.started.add()
 		return t.wrapOther(next, base)
 	}
+	s.started.add()
 	span := &sdkSpan{rw, started{inert: inert{origin: t.origin}, base: next}}
 	span.ctx = trace.ContextWithSpan(next, span)
 	span.inert.above = span
@@ -105,7 +114,7 @@ func (t *gatedTracer) baseContext(ctx context.Context, current any) context.Cont
 	case *sdkSpan:
 		return trace.ContextWithSpan(ctx, underlying(s))
 	case *otherSpan:
-		if s.ctx == ctx && s.inert.origin == t.origin {
+		if same(s.ctx, ctx) && s.inert.origin == t.origin {
 			return s.base // without an allocation, as in on
 		}
 		return trace.ContextWithSpan(ctx, underlying(s))
@@ -128,7 +137,7 @@ func (t *gatedTracer) off(ctx context.Context, current any, opts []trace.SpanSta
 	switch a := current.(type) {
 	case *sdkSpan:
 		if a.inert.origin == t.origin {
-			return a.beneath(ctx, s.transparent)
+			return a.beneath(ctx, s.transparent || t.transparent)
 		}
 	case *inert:
 		if a.origin == t.origin {
@@ -136,7 +145,7 @@ func (t *gatedTracer) off(ctx context.Context, current any, opts []trace.SpanSta
 		}
 	case *otherSpan:
 		if a.inert.origin == t.origin {
-			return a.beneath(ctx, s.transparent)
+			return a.beneath(ctx, s.transparent || t.transparent)
 		}
 	}
 	return t.offForeign(ctx, current, s)
@@ -160,7 +169,7 @@ func (t *gatedTracer) offForeign(ctx context.Context, current any, s *site) (con
 		bare = sc.IsRemote() || isBare(above)
 	}
 	c := &inertContext{Context: ctx, inert: inert{t.origin, above}}
-	if s.transparent && !bare {
+	if (s.transparent || t.transparent) && !bare {
 		return ctx, &c.inert
 	}
 	return c, &c.inert

@@ -7,7 +7,10 @@ package registry_test
 import (
 	"fmt"
 
+	"go.opentelemetry.io/otel/trace/noop"
+
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/otelgate"
 	"github.com/spangate/spangate/registry"
 )
 
@@ -93,4 +96,23 @@ func ExamplePreset() {
 	// Output:
 	// [server] <nil>
 	// [query server] <nil>
+}
+
+// Libraries without a catalog are groups by the names of their scopes.
+func ExampleScopes() {
+	r := registry.New()
+	r.SetSpec("default,-otelsql")
+	sdk := noop.NewTracerProvider() // sdktrace.NewTracerProvider(…) in a program
+	provider, err := otelgate.NewTracerProvider(sdk, new(spangate.Gate), otelgate.Discover(registry.Scopes(r)))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	provider.Tracer("github.com/XSAM/otelsql")
+	provider.Tracer("github.com/redis/go-redis/extra/redisotel/v9")
+	fmt.Println("groups:", r.Groups())
+	fmt.Println("on:", r.Enabled())
+	// Output:
+	// groups: [otelsql redisotel]
+	// on: [redisotel]
 }

@@ -4,6 +4,7 @@ package registry_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestRegistryAgreesWithTheModel(t *testing.T) {
 	namespace := rapid.SampledFrom(machineNamespaces)
 	names := rapid.SliceOfNDistinct(rapid.SampledFrom(machineNames), 0, 5, rapid.ID)
 	spelling := rapid.Custom(func(t *rapid.T) string {
-		return spell(t, rapid.SampledFrom(append(machineNames, "nope", "all")).Draw(t, "name"))
+		return spell(t, rapid.SampledFrom(append(machineNames, "nope", "all", "default")).Draw(t, "name"))
 	})
 	spec := rapid.Custom(func(t *rapid.T) string {
 		entry := rapid.Custom(func(t *rapid.T) string {
@@ -40,6 +41,7 @@ func TestRegistryAgreesWithTheModel(t *testing.T) {
 		r, other, m := new(registry.Registry), new(registry.Registry), newModel()
 		c := attach(rt, r, ignore)
 		registered, gone := map[string]library{}, []library{}
+		find, discovered := registry.Scopes(r), []spangate.Group{}
 
 		t.Repeat(map[string]func(*rapid.T){
 			"register": func(t *rapid.T) {
@@ -109,7 +111,7 @@ func TestRegistryAgreesWithTheModel(t *testing.T) {
 				}
 			},
 			"unregister": func(t *rapid.T) {
-				name := namespace.Draw(t, "namespace")
+				name := rapid.OneOf(namespace, rapid.Just("scopes")).Draw(t, "namespace")
 				l, ok := registered[name]
 				if err := r.Unregister(spell(t, name)); ok {
 					require.NoError(t, err)
@@ -119,6 +121,23 @@ func TestRegistryAgreesWithTheModel(t *testing.T) {
 				} else {
 					require.ErrorIs(t, err, registry.ErrNamespaceUnknown)
 				}
+			},
+			"discover": func(t *rapid.T) {
+				name := rapid.SampledFrom(machineNames).Draw(t, "name")
+				gate, bit := find("example.com/" + name)
+				i := slices.IndexFunc(discovered, func(g spangate.Group) bool { return g.Name == name })
+				if i < 0 {
+					i = len(discovered)
+					discovered = append(discovered, spangate.Group{Name: name, Bit: 1 << i})
+				}
+				require.Equal(t, discovered[i].Bit, bit)
+				gone = slices.DeleteFunc(gone, func(l library) bool { return l.gate == gate })
+				l := library{spangate.MustCatalog("scopes", discovered, nil), gate}
+				if old, ok := registered["scopes"]; ok {
+					require.Same(t, old.gate, gate)
+				}
+				groups := newSet(l.catalog.Names(l.catalog.All())...)
+				registered["scopes"], m.namespaces["scopes"] = l, modelNamespace{groups, map[string]set{"default": groups}}
 			},
 			"set spec": func(t *rapid.T) {
 				m.spec, m.pin, m.plan = spec.Draw(t, "spec"), nil, nil

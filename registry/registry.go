@@ -36,6 +36,8 @@ type Registry struct {
 	mu      sync.Mutex // guards what is below, and is held to change current or a gate
 	reports reports
 	control *control // nil if there is none
+
+	discovered discovered
 }
 
 // Option is an option of [New]. A nil one has no effect.
@@ -63,8 +65,8 @@ func New(opts ...Option) *Registry {
 
 var process Registry
 
-// Default returns the registry of the process, for programs that need only one. No package of
-// this module uses it unless the program passes it.
+// Default returns the registry of the process, for programs that need only one. Package setup uses
+// it unless the program gives it another; no other package of this module does.
 func Default() *Registry { return &process }
 
 // Register adds the namespace of c, with its groups and presets, and sets g by the spec, pin or

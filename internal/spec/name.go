@@ -5,6 +5,7 @@ package spec
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -50,13 +51,35 @@ func CheckText(s string) error {
 // offset, or -1 if there is none. A byte that is not UTF-8 is [utf8.RuneError].
 func badRune(name string, fold func(rune) rune) (int, rune) {
 	for i, r := range name {
-		f := fold(r)
-		ok := 'a' <= f && f <= 'z' || '0' <= f && f <= '9' || f == '_' || f == '.' || f == '-' && i > 0
-		if !ok {
+		if !nameRune(fold(r), i == 0) {
 			return i, r
 		}
 	}
 	return -1, 0
+}
+
+// nameRune reports whether a name may have r, as its first rune or a later one.
+func nameRune(r rune, first bool) bool {
+	return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '_' || r == '.' || r == '-' && !first
+}
+
+// MakeName returns a valid name for any s: trimmed and folded, with '_' for each rune that no name
+// may have, and cut to [MaxNameLen] bytes. It returns "" if that leaves neither a letter nor a
+// digit.
+func MakeName(s string) string {
+	first := true
+	name := strings.Map(func(r rune) rune {
+		if r = foldRune(r); !nameRune(r, first) {
+			r = '_'
+		}
+		first = false
+		return r
+	}, Trim(s))
+	name = name[:min(len(name), MaxNameLen)]
+	if strings.Trim(name, "_.-") == "" {
+		return ""
+	}
+	return strings.Clone(name)
 }
 
 // hint returns what to do about r at byte i of an entry's name.

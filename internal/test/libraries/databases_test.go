@@ -24,6 +24,9 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 	"github.com/uptrace/bun/extra/bunotel"
+	"github.com/uptrace/opentelemetry-go-extra/otelgorm"
+	uptracesql "github.com/uptrace/opentelemetry-go-extra/otelsql"
+	nhatsql "go.nhat.io/otelsql"
 	semconv "go.opentelemetry.io/otel/semconv/v1.40.0"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -89,10 +92,44 @@ func oneConnection(t *testing.T, db *sql.DB) *sql.DB {
 	return db
 }
 
-func openOtelsql(t *testing.T, inner func(context.Context)) func(context.Context) error {
-	db := oneConnection(t, otelsql.OpenDB(sqliteConnector(t, inner), otelsql.WithAttributes(semconv.DBSystemNameSQLite)))
+// openSQL returns a function that opens a database with openDB, and returns a call of it.
+func openSQL(openDB func(*testing.T, connector) *sql.DB) func(*testing.T, func(context.Context)) func(context.Context) error {
+	return func(t *testing.T, inner func(context.Context)) func(context.Context) error {
+		return callSQL(oneConnection(t, openDB(t, sqliteConnector(t, inner))))
+	}
+}
+
+func otelsqlDB(t *testing.T, c connector) *sql.DB {
+	db := otelsql.OpenDB(c, otelsql.WithAttributes(semconv.DBSystemNameSQLite))
 	_, err := otelsql.RegisterDBStatsMetrics(db)
 	require.NoError(t, err)
+	return db
+}
+
+func uptraceDB(_ *testing.T, c connector) *sql.DB {
+	db := uptracesql.OpenDB(c, uptracesql.WithDBSystem("sqlite"))
+	uptracesql.ReportDBStatsMetrics(db)
+	return db
+}
+
+func nhatDB(t *testing.T, c connector) *sql.DB {
+	db := sql.OpenDB(opener{nhatsql.Wrap(opened{c}, nhatsql.AllowRoot(), nhatsql.TraceAll())})
+	require.NoError(t, nhatsql.RecordStats(db))
+	return db
+}
+
+// opened is a connector as a driver, and opener a driver as a connector.
+type (
+	opened struct{ connector }
+	opener struct{ driver driver.Driver }
+)
+
+func (o opened) Open(string) (driver.Conn, error) { return o.Connect(context.Background()) }
+
+func (o opener) Connect(context.Context) (driver.Conn, error) { return o.driver.Open("") }
+func (o opener) Driver() driver.Driver                        { return o.driver }
+
+func callSQL(db *sql.DB) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if _, err := db.ExecContext(ctx, "CREATE TABLE t (n)"); err != nil {
 			return err
@@ -122,20 +159,22 @@ type thing struct {
 	Name string
 }
 
-func openGorm(t *testing.T, inner func(context.Context)) func(context.Context) error {
-	conn := oneConnection(t, sql.OpenDB(sqliteConnector(t, inner)))
-	db, err := gorm.Open(sqlite.Dialector{Conn: conn}, &gorm.Config{Logger: logger.Discard})
-	require.NoError(t, err)
-	require.NoError(t, db.Use(gormtracing.NewPlugin()))
-	return func(ctx context.Context) error {
-		tx := db.WithContext(ctx)
-		return errors.Join(
-			tx.Exec("CREATE TABLE things (id integer primary key, name text)").Error,
-			tx.Create(&thing{Name: "one"}).Error,
-			tx.First(&thing{}).Error,
-			tx.Model(&thing{}).Where("id = ?", 1).Update("name", "two").Error,
-			mustFail(tx.Table("missing").First(&thing{}).Error),
-		)
+func openGorm(plugin func() gorm.Plugin) func(*testing.T, func(context.Context)) func(context.Context) error {
+	return func(t *testing.T, inner func(context.Context)) func(context.Context) error {
+		conn := oneConnection(t, sql.OpenDB(sqliteConnector(t, inner)))
+		db, err := gorm.Open(sqlite.Dialector{Conn: conn}, &gorm.Config{Logger: logger.Discard})
+		require.NoError(t, err)
+		require.NoError(t, db.Use(plugin()))
+		return func(ctx context.Context) error {
+			tx := db.WithContext(ctx)
+			return errors.Join(
+				tx.Exec("CREATE TABLE things (id integer primary key, name text)").Error,
+				tx.Create(&thing{Name: "one"}).Error,
+				tx.First(&thing{}).Error,
+				tx.Model(&thing{}).Where("id = ?", 1).Update("name", "two").Error,
+				mustFail(tx.Table("missing").First(&thing{}).Error),
+			)
+		}
 	}
 }
 
@@ -242,7 +281,15 @@ var databaseLibraries = []library{
 		run:     "SQLite: statements, a transaction, a row, a failing statement",
 		groups:  program | client | inner,
 		rules:   otelgate.Rules{{Scope: "github.com/XSAM/otelsql", Group: client}},
-		open:    openOtelsql,
+		open:    openSQL(otelsqlDB),
+	},
+	{
+		name:    "otelsql of Uptrace",
+		modules: []string{"github.com/uptrace/opentelemetry-go-extra/otelsql", "github.com/glebarez/go-sqlite"},
+		run:     "the same as otelsql",
+		groups:  program | client | inner,
+		rules:   otelgate.Rules{{Scope: "github.com/uptrace/opentelemetry-go-extra/otelsql", Group: client}},
+		open:    openSQL(uptraceDB),
 	},
 	{
 		name:    "gorm",
@@ -250,7 +297,15 @@ var databaseLibraries = []library{
 		run:     "SQLite: raw, create, query, update, a failing query",
 		groups:  program | client | inner,
 		rules:   otelgate.Rules{{Scope: "gorm.io/*", Group: client}},
-		open:    openGorm,
+		open:    openGorm(func() gorm.Plugin { return gormtracing.NewPlugin() }),
+	},
+	{
+		name:    "otelgorm",
+		modules: []string{"github.com/uptrace/opentelemetry-go-extra/otelgorm", "gorm.io/gorm"},
+		run:     "the same as gorm",
+		groups:  program | client | inner,
+		rules:   otelgate.Rules{{Scope: "github.com/uptrace/opentelemetry-go-extra/otelgorm", Group: client}},
+		open:    openGorm(func() gorm.Plugin { return otelgorm.NewPlugin() }),
 	},
 	{
 		name:    "bun",

@@ -4,4 +4,4 @@ package libraries
 
 import "slices"
 
-var libraries = slices.Concat(httpLibraries, grpcLibraries, databaseLibraries)
+var libraries = slices.Concat(httpLibraries, grpcLibraries, databaseLibraries, kafkaLibraries)

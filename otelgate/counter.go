@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otelgate
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+const (
+	lines    = 1 << lineBits
+	lineBits = 6
+	// columns is how many counts share a line.
+	columns = max(unsafe.Sizeof(cpu.CacheLinePad{}), 8) / 8
+)
+
+// counts has columns counts, each of which is the sum of its column. Goroutines add in
+// different lines, which are cache lines, so that they seldom wait for each other; the counts
+// of one line are of different sites, so that a count takes 512 bytes and not 4 KiB.
+type counts [lines][columns]atomic.Uint64
+
+// counter is one count of a counts.
+type counter struct {
+	counts *counts
+	column uint8
+}
+
+// add adds one. The line depends on the address of the goroutine's stack, which no two running
+// goroutines share. The multiplication spreads addresses that differ in few bits.
+func (c *counter) add() {
+	var onStack byte
+	hash := uint32(uintptr(unsafe.Pointer(&onStack))>>11) * 0x9E3779B1
+	c.counts[hash>>(32-lineBits)][c.column%uint8(columns)].Add(1)
+}
+
+// sum returns the count. It is zero for the zero value, to which nothing can be added.
+func (c counter) sum() (n uint64) {
+	if c.counts == nil {
+		return 0
+	}
+	for i := range c.counts {
+		n += c.counts[i][c.column].Load()
+	}
+	return n
+}
+
+// next returns a counter for a count of its own, beside c if there is room.
+func (c counter) next() counter {
+	if c.counts == nil || c.column+1 == uint8(columns) {
+		return counter{counts: new(counts)}
+	}
+	return counter{c.counts, c.column + 1}
+}

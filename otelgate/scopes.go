@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otelgate
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/spec"
+)
+
+// Scope is an instrumentation scope that a provider or its views have been asked for a tracer of.
+// Tracers of one scope that differ in version, schema URL or attributes are counted together.
+type Scope struct {
+	// Name is the name of the scope; that of the scope without a name is [EmptyScope].
+	Name string
+	// Started and Withheld are the sums over Sites.
+	Started, Withheld uint64
+	// Sites has the sites in the order of their rules: the first one whose rule matches the name
+	// and kind of a span is the span's. Sites without a rule come last.
+	Sites []Site
+}
+
+// Site is the spans of one scope that are on or off together.
+type Site struct {
+	// Rule is the rule that decides, as it was given. It is the zero value if none does: the
+	// spans are of a view that [TracerProvider.Group] made, are put in a group by
+	// [Discover], or are always on.
+	Rule Rule
+	// Gate is the gate that turns the spans on and off; nil if they are always on.
+	Gate *spangate.Gate
+	// Group has the groups of Gate that the spans are in; they are on while one of these is.
+	Group spangate.Mask
+	// Started is how many of the spans were started: passed to the base provider, whatever its
+	// sampler decided. If the base is a gated provider and that withheld a span, it did not start.
+	Started uint64
+	// Withheld is how many were not started because none of their groups was on. It stays
+	// zero without [CountWithheld].
+	Withheld uint64
+}
+
+// Scopes returns every scope that p or a view of p has been asked for a tracer of, sorted by name,
+// with the counts so far. The counts of two sites need not be of the same instant.
+//
+// A scope is kept for as long as the provider, as its tracers are, and takes 512 bytes for the
+// counts of each site, twice that with [CountWithheld]. A program that makes up names of scopes at
+// run time grows by that for each.
+func (p *TracerProvider) Scopes() iter.Seq[Scope] {
+	var scopes []Scope
+	for _, s := range p.sites() {
+		if n := len(scopes); n == 0 || scopes[n-1].Name != s.scope {
+			scopes = append(scopes, Scope{Name: s.scope})
+		}
+		site := Site{Started: s.started.sum(), Withheld: s.withheld.sum()}
+		if s.rule < len(p.rules) {
+			site.Rule = p.rules[s.rule]
+		}
+		if site.Gate = s.gate.Load(); site.Gate != nil {
+			site.Group = s.group
+		}
+		scope := &scopes[len(scopes)-1]
+		scope.Sites = append(scope.Sites, site)
+		scope.Started += site.Started
+		scope.Withheld += site.Withheld
+	}
+	return slices.Values(scopes)
+}
+
+// sites returns all sites, sorted by scope and rule.
+func (p *TracerProvider) sites() []*site {
+	if p == nil || p.origin == nil {
+		return nil
+	}
+	p.origin.mu.Lock()
+	defer p.origin.mu.Unlock()
+	return slices.SortedFunc(maps.Values(p.origin.sites), func(a, b *site) int {
+		return cmp.Or(cmp.Compare(a.scope, b.scope), cmp.Compare(a.rule, b.rule), cmp.Compare(a.number, b.number))
+	})
+}
+
+// UnmatchedRule is a rule that decides about no spans of any scope seen so far.
+type UnmatchedRule struct {
+	Rule Rule
+	// Nearest is the name of a scope seen that is like the rule's Scope, or "" if none is. It
+	// matches the rule if an earlier rule, or a view, decides about all spans of that scope.
+	Nearest string
+}
+
+// Unmatched returns the rules that decide about no spans of any scope that p or a view of p has been
+// asked for a tracer of, in the order in which they were given: their Scope may be misspelt, an
+// earlier rule may match all that they do, or their library has not been used yet.
+func (p *TracerProvider) Unmatched() iter.Seq[UnmatchedRule] {
+	var scopes []string
+	matched := make(map[int]bool)
+	for _, s := range p.sites() {
+		matched[s.rule] = true
+		scopes = append(scopes, s.scope)
+	}
+	var unmatched []UnmatchedRule
+	if p != nil {
+		near := newNearest(slices.Compact(scopes))
+		for i, r := range p.rules {
+			if !matched[i] {
+				unmatched = append(unmatched, UnmatchedRule{r, near.to(r.Scope)})
+			}
+		}
+	}
+	return slices.Values(unmatched)
+}
+
+// nearest finds scopes by parts of their names, which are mostly import paths: of a misspelt rule,
+// the name of the library is often right, or nearly.
+type nearest struct {
+	scopes   []string
+	elements [][]string // of the path of each scope, in lower case
+	all      []string   // the elements of all scopes, sorted
+}
+
+func newNearest(scopes []string) nearest {
+	n := nearest{scopes: scopes}
+	for _, scope := range scopes {
+		n.elements = append(n.elements, strings.Split(strings.ToLower(scope), "/"))
+	}
+	n.all = slices.Concat(n.elements...)
+	slices.Sort(n.all)
+	n.all = slices.Compact(n.all)
+	return n
+}
+
+// to returns a scope that pattern matches, or else, of those with an element that is nearest to the
+// last one of pattern, the one that begins with the most bytes of pattern.
+func (n *nearest) to(pattern string) (found string) {
+	if matchesAny(pattern) {
+		return ""
+	}
+	if i := slices.IndexFunc(n.scopes, func(scope string) bool { return matches(pattern, scope) }); i >= 0 {
+		return n.scopes[i]
+	}
+	pattern = strings.TrimSuffix(pattern, "*")
+	last := path.Base(pattern)
+	if strings.Trim(last, "0123456789") == "v" { // a major version
+		last = path.Base(path.Dir(pattern))
+	}
+	element, most := spec.Nearest(last, n.all), -1
+	if element == "" {
+		return ""
+	}
+	for i, scope := range n.scopes {
+		if slices.Contains(n.elements[i], element) {
+			same := 0
+			for same < min(len(scope), len(pattern)) && scope[same] == pattern[same] {
+				same++
+			}
+			if same > most {
+				found, most = scope, same
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package setup
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/control"
+	"github.com/spangate/spangate/internal/spec"
+	"github.com/spangate/spangate/otelgate"
+	"github.com/spangate/spangate/registry"
+)
+
+// Option is an option of [New]. A nil one has no effect.
+type Option func(*options)
+
+type options struct {
+	registry *registry.Registry
+	baseline control.Baseline
+	catalogs []catalog
+	rules    ruleGroups
+	gated    []otelgate.Option
+	ready    otelgate.Rules // those of ReadyRules
+	withheld bool
+	control  []control.Option
+	handler  []control.HandlerOption
+	file     string
+	watch    []control.WatchOption
+	err      error // the first of an option
+}
+
+// catalog has the arguments of [registry.Registry.Register].
+type catalog struct {
+	catalog *spangate.Catalog
+	gate    *spangate.Gate
+	opts    []registry.RegisterOption
+}
+
+// Registry makes r the registry, in place of [registry.Default]. A nil r has no effect.
+func Registry(r *registry.Registry) Option {
+	return func(o *options) { o.registry = cmp.Or(r, o.registry) }
+}
+
+// Environment reads the baseline from the environment, as [control.FromEnv] does: nothing is on
+// unless a variable …_ENABLED is true. With the prefix MYAPP_OTEL:
+//
+//	MYAPP_OTEL_ENABLED=1 MYAPP_OTEL_SPAN_GROUPS=default,-sql
+//
+// An error of FromEnv is one of [New]. A [control.StartupBaseline] in [Control] wins over the
+// environment, and so does [File] while its file can be used.
+func Environment(prefixes ...string) Option {
+	return func(o *options) {
+		var err error
+		o.baseline, err = control.FromEnv(prefixes...)
+		o.fail(err)
+	}
+}
+
+// File makes the content of the file at path the baseline, now and whenever it changes, as
+// [control.Controller.WatchFile] does. Until the file can be used, the baseline is that of
+// [Environment] or default. An empty path is no file.
+func File(path string, opts ...control.WatchOption) Option {
+	return func(o *options) { o.file, o.watch = path, opts }
+}
+
+// Rules adds rules. Each of their groups becomes a group of the namespace rules, which may have
+// [spangate.MaxGroups]. It is in preset default, unless a catalog of [Catalog], or one that the
+// registry has when New is called, has a group of that name: both switch together then, and the
+// presets of that catalog hold for both.
+//
+// The first rule that matches a span decides; rules are in the order of the options that add them.
+func Rules(rules otelgate.NamedRules) Option {
+	return func(o *options) { o.gated = append(o.gated, o.resolve(rules)) }
+}
+
+// RulesText is [Rules] of a text that [otelgate.ParseRules] reads, as from a file or a variable:
+//
+//	github.com/XSAM/otelsql* client = sql
+//
+// An error of ParseRules is one of [New].
+func RulesText(text string) Option {
+	return func(o *options) {
+		rules, err := otelgate.ParseRules(text)
+		o.fail(err)
+		Rules(rules)(o)
+	}
+}
+
+// ReadyRules is [Rules] of rules for libraries that the program may not have, such as
+// [otelgate.LibraryRules]: those that match no scope are not reported.
+func ReadyRules(rules otelgate.NamedRules) Option {
+	return func(o *options) {
+		ready := o.resolve(rules)
+		o.gated, o.ready = append(o.gated, ready), append(o.ready, ready...)
+	}
+}
+
+// resolve makes groups of the names of groups in rules.
+func (o *options) resolve(rules otelgate.NamedRules) otelgate.Rules {
+	resolved, err := rules.Rules(o.rules.find)
+	o.fail(err)
+	o.rules.describe(rules)
+	return resolved
+}
+
+// Catalog registers c with gate g, as [registry.Registry.Register] does. The gate of the first
+// Catalog is the provider's own, for rules without a gate and for the provider's views; such a rule
+// must have groups of c.
+func Catalog(c *spangate.Catalog, g *spangate.Gate, opts ...registry.RegisterOption) Option {
+	return func(o *options) { o.catalogs = append(o.catalogs, catalog{c, g, opts}) }
+}
+
+// Token lets requests that carry the token change what is on, as [control.BearerToken] says.
+// Without it, and without a [control.Authorize] in [Handler], the endpoint refuses changes.
+func Token(token string) Option { return Handler(control.Authorize(control.BearerToken(token))) }
+
+// Provider adds options of the provider, such as rules that have a gate of their own, or an
+// [otelgate.Discover] in place of [registry.Scopes].
+func Provider(opts ...otelgate.Option) Option {
+	return func(o *options) { o.gated = append(o.gated, opts...) }
+}
+
+// CountWithheld counts the spans that are not started because their groups are off, and shows
+// that; [otelgate.CountWithheld] says what it costs.
+func CountWithheld() Option {
+	return func(o *options) { o.withheld, o.gated = true, append(o.gated, otelgate.CountWithheld()) }
+}
+
+// Control adds options of the controller, such as [control.Metrics] and [control.Logger]. They win
+// over what New itself gives.
+func Control(opts ...control.Option) Option {
+	return func(o *options) { o.control = append(o.control, opts...) }
+}
+
+// Handler adds options of the endpoint.
+func Handler(opts ...control.HandlerOption) Option {
+	return func(o *options) { o.handler = append(o.handler, opts...) }
+}
+
+func (o *options) fail(err error) { o.err = cmp.Or(o.err, err) }
+
+// ruleGroups are the groups of [Rules]. Group i has bit i of the gate.
+type ruleGroups struct {
+	gate   *spangate.Gate
+	groups []spangate.Group
+}
+
+// find returns the gate and bit of the group of this name, which it adds. A group too many has no
+// bit of its own: catalog returns an error then.
+func (r *ruleGroups) find(name string) (*spangate.Gate, spangate.Mask) {
+	i := slices.IndexFunc(r.groups, func(g spangate.Group) bool { return g.Name == name })
+	if i < 0 {
+		i = len(r.groups)
+		r.groups = append(r.groups, spangate.Group{Name: name, Bit: 1 << (i % spangate.MaxGroups)})
+	}
+	return r.gate, r.groups[i].Bit
+}
+
+// describe adds the rules to the docs of their groups.
+func (r *ruleGroups) describe(rules otelgate.NamedRules) {
+	for _, rule := range rules {
+		groups := rule.Groups
+		rule.Groups = nil
+		for i, g := range r.groups {
+			if slices.Contains(groups, g.Name) {
+				r.groups[i].Doc = spec.Head(strings.TrimPrefix(g.Doc+", "+rule.String(), ", "))
+			}
+		}
+	}
+}
+
+// catalog returns the catalog of the groups. In preset default are those that are not in others,
+// which is sorted.
+func (r *ruleGroups) catalog(others []string) (*spangate.Catalog, error) {
+	preset := spangate.Preset{Name: "default"}
+	for _, g := range r.groups {
+		if _, found := slices.BinarySearch(others, g.Name); !found {
+			preset.Mask |= g.Bit
+		}
+	}
+	return spangate.NewCatalog("rules", r.groups, []spangate.Preset{preset})
+}
