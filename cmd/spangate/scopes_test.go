@@ -4,12 +4,19 @@ package main
 
 import (
 	"encoding/json"
+	"net/http/httptest"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/spangate/spangate/control"
 	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/registry"
+	"github.com/spangate/spangate/setup"
 )
 
 const scopeTable = `SCOPE                    SPANS              GROUPS  ARE  STARTED  A SECOND  RULE
@@ -21,6 +28,46 @@ RULE THAT MATCHES NO SCOPE  NEAREST SCOPE
 github.com/XSAM/otlsql = x  github.com/XSAM/otelsql
 "" = y                      none is near
 `
+
+// The program gates two libraries by rules and has a rule for one that it does not use.
+func TestScopesOfAProgramFollowWhatItStarts(t *testing.T) {
+	parts, err := setup.New(noop.NewTracerProvider(), setup.Registry(registry.New()), setup.CountWithheld(), setup.Handler(control.Authorize(control.Anyone())),
+		setup.RulesText("github.com/XSAM/otelsql client = sql\ngithub.com/XSAM/otlsql = x\n"))
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, parts.Close()) }()
+	server := httptest.NewServer(parts.Handler)
+	defer server.Close()
+	t.Setenv(envURL, server.URL)
+	shows := func(pattern string, args ...string) { // a process counts its spans anew once in a while
+		var stdout string
+		matches := eventually(func() bool {
+			var stderr string
+			var code int
+			stdout, stderr, code = runCommand(t, args...)
+			require.Zero(t, code, stderr)
+			return regexp.MustCompile(pattern).MatchString(stdout)
+		})
+		assert.True(t, matches, "%s\n%s", pattern, stdout)
+	}
+	shows(`^RULE THAT MATCHES NO SCOPE +NEAREST SCOPE\n(.+ none is near\n){2}$`, "scopes")
+
+	query := func() {
+		_, span := parts.TracerProvider.Tracer("github.com/XSAM/otelsql").Start(t.Context(), "query", trace.WithSpanKind(trace.SpanKindClient))
+		span.End()
+	}
+	query()
+	query()
+	_, span := parts.TracerProvider.Tracer("example.com/app").Start(t.Context(), "work")
+	span.End()
+	shows(`(?m)^example.com/app +all +app +on +1 +\S+ +0 +none$`, "scopes")
+	shows(`(?m)^github.com/XSAM/otelsql +client +sql +on +2 +\S+ +0 +github.com/XSAM/otelsql client = sql$`, "scopes")
+	shows(`(?m)^github.com/XSAM/otlsql = x +github.com/XSAM/otelsql$`, "scopes")
+
+	shows(`^lease `, "quiet", "sql", "--for", "10m", "--owner", "ann")
+	query()
+	shows(`(?m)^github.com/XSAM/otelsql +client +sql +off +2 +\S+ +1 +github.com/XSAM/otelsql client = sql$`, "scopes")
+	shows(`(?m)^sql +off +baseline; quieted by lease of ann +2 `, "get", "sql")
+}
 
 func TestScopesShowsEachSiteAndTheRulesThatMatchNone(t *testing.T) {
 	state := wire.State{
