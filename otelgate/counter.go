@@ -21,7 +21,7 @@ const (
 // of one line are of different sites, so that a count takes 512 bytes and not 4 KiB.
 type counts [lines][columns]atomic.Uint64
 
-// counter is one count of a counts.
+// counter is one column of a counts.
 type counter struct {
 	counts *counts
 	column uint8

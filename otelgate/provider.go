@@ -165,7 +165,8 @@ func (p *TracerProvider) newTracer(base trace.Tracer, s sites) *gatedTracer {
 	return t
 }
 
-// sitesOf returns the sites of a scope's spans.
+// sitesOf returns the sites of a scope's spans. The first call for a scope that no rule names asks
+// the function of Discover.
 func (p *TracerProvider) sitesOf(scope string) (all sites) {
 	rest := siteKey{scope: scope, rule: len(p.rules)}
 	if p.group != nil {
