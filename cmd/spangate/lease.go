@@ -222,7 +222,7 @@ func (h *holder) release(cause error) error {
 	switch {
 	case err != nil && !errors.Is(err, client.ErrNotFound):
 		err = fmt.Errorf("lease %s is not released, and ends by itself in %s: %w", short(h.id), inSeconds(time.Until(h.deadline)), err)
-		return joinErrors([]error{cause, err})
+		return errors.Join(cause, err)
 	case cause != nil:
 		return fmt.Errorf("%w; lease %s is released", cause, short(h.id))
 	}
