@@ -39,7 +39,8 @@ It is a lease too, which spangate extend and spangate release take.
 
 ` + leaseHelp,
 		Example: `  spangate quiet sandbox --for 10m --owner me --why "too many spans"
-  spangate quiet verify,agent --for 1h --wait`,
+  spangate quiet verify,agent --for 1h --wait
+  spangate quiet sandbox --for 10m --url @processes.txt`,
 	})
 }
 
