@@ -228,11 +228,11 @@ func (p *program) onEach(ctx context.Context, clients []*client.Client, run func
 		})
 		return errors.Join(errs...)
 	}}
-	first := slices.IndexFunc(results, func(r result) bool { return r.err != nil })
-	if first < 0 {
+	good := slices.IndexFunc(results, func(r result) bool { return r.err != nil })
+	if good < 0 {
 		return all, nil
 	}
-	failures := results[first:]
+	failures := results[good:]
 	differ := func(what func(result) any) bool {
 		return slices.ContainsFunc(failures, func(r result) bool { return what(r) != what(failures[0]) })
 	}
@@ -240,7 +240,7 @@ func (p *program) onEach(ctx context.Context, clients []*client.Client, run func
 	switch {
 	case differ(func(r result) any { return r.exit }):
 		failed.exit, failed.code = exitFailed, "failed"
-	case first == 0 && failed.exit == exitUsage && !differ(func(r result) any { return r.err.Error() }):
+	case good == 0 && failed.exit == exitUsage && !differ(func(r result) any { return r.err.Error() }):
 		return answer{}, failures[0].err // the command line is at fault, and no process
 	}
 	return all, failed
