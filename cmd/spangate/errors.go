@@ -107,6 +107,7 @@ var commandTerms = strings.NewReplacer(
 	"a State has it", "get shows it",
 	"If-Match \"", "--if-match \"",
 	context.Canceled.Error(), "interrupted",
+	"\n", "; ", // between the errors of errors.Join
 )
 
 // message returns the text of err, or the beginning of a long one, fit for one line of a terminal.

@@ -39,7 +39,8 @@ It is a lease too, which spangate extend and spangate release take.
 
 ` + leaseHelp,
 		Example: `  spangate quiet sandbox --for 10m --owner me --why "too many spans"
-  spangate quiet verify,agent --for 1h --wait`,
+  spangate quiet verify,agent --for 1h --wait
+  spangate quiet sandbox --for 10m --url @processes.txt`,
 	})
 }
 
@@ -222,7 +223,7 @@ func (h *holder) release(cause error) error {
 	switch {
 	case err != nil && !errors.Is(err, client.ErrNotFound):
 		err = fmt.Errorf("lease %s is not released, and ends by itself in %s: %w", short(h.id), inSeconds(time.Until(h.deadline)), err)
-		return joinErrors([]error{cause, err})
+		return errors.Join(cause, err)
 	case cause != nil:
 		return fmt.Errorf("%w; lease %s is released", cause, short(h.id))
 	}

@@ -3,7 +3,9 @@
 // Spangate explains specs of span groups, and changes what is on in a running process:
 //
 //	spangate explain default,sandbox
+//	spangate scopes --url http://localhost:8080/spans/
 //	spangate lease all --for 5m --url http://localhost:8080/spans/
+//	spangate quiet sql --for 10m --url @processes.txt
 //
 // The process mounts the endpoint of package control. Without a process the command knows two
 // vocabularies, NeMo Gym's and nemo-lens's; spangate get shows the groups of a process. To install
@@ -74,11 +76,11 @@ A running process is found by --url or SPANGATE_URL: where it has mounted the en
 package control, as in http://localhost:8080/spans/. If it wants a bearer token, that is
 SPANGATE_TOKEN or in the file that --token-file names.
 
-Several processes are found by repeating --url, or by --url @FILE: FILE has a URL on each line,
-and # begins a comment. Get, scopes, leases, explain, set, reset, lease and quiet then show a
-line for each process, those that failed last; --json makes it a list of objects with the url
-and the answer or error of a process. The others stay changed if one fails. The token is sent
-to all.
+Several processes are found by repeating --url, or by --url @FILE or SPANGATE_URL=@FILE: FILE
+has a URL on each line, and # begins a comment. Get, scopes, set, reset, lease, quiet, leases
+and explain then show a line for each process, those that failed last, and with --json a list
+of objects, each with the url of a process and its answer or error. If one fails, the others
+stay changed. The token is sent to all.
 
 ` + exitCodes
 

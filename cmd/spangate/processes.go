@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -190,82 +191,66 @@ type result struct {
 	URL    string      `json:"url"`
 	Answer any         `json:"answer,omitempty"`
 	Error  *wire.Error `json:"error,omitempty"`
-}
 
-// maxAtOnce is how many processes are asked at once.
-const maxAtOnce = 32
+	line string
+	then func(error) error
+	err  error
+	exit int
+}
 
 // onEach runs a command on several processes, and shows a line for each: in the order of clients, with
 // those that failed last. The exit code is that of all failures, or exitFailed if they differ.
 func (p *program) onEach(ctx context.Context, clients []*client.Client, run func(*client.Client) (answer, error)) (answer, error) {
-	answers, errs := make([]answer, len(clients)), make([]error, len(clients))
-	each(len(clients), func(i int) {
-		if errs[i] = ctx.Err(); errs[i] != nil {
-			return
+	results := make([]result, len(clients))
+	each(results, func(i int) {
+		a, err := answer{}, ctx.Err()
+		if err == nil {
+			a, err = run(clients[i])
 		}
-		var a answer
-		a, errs[i] = run(clients[i])
-		answers[i] = answer{line: a.oneLine(), then: a.then} // without the state
-		if p.asJSON {
-			answers[i].value = a.value
+		r := &results[i]
+		*r = result{URL: clients[i].URL(), line: a.oneLine(), then: a.then, err: err} // without the state
+		if err != nil {
+			exit, e := outcome(err)
+			r.exit, r.Error, r.line = exit, &e, red.Render(strings.ReplaceAll(message(err), r.URL, "it"))
+		} else if p.asJSON {
+			r.Answer = a.value
 		}
 	})
-	if err := errs[0]; err != nil && !slices.ContainsFunc(errs, func(other error) bool { return other == nil || other.Error() != err.Error() }) {
-		if exit, _ := outcome(err); exit == exitUsage { // the command line is at fault, and no process
-			return answer{}, err
-		}
-	}
-	var results, failures []result
-	var rows, failedRows [][]string
-	failed := &commandError{}
-	for i, c := range clients {
-		if errs[i] == nil {
-			results = append(results, result{URL: c.URL(), Answer: answers[i].value})
-			rows = append(rows, []string{c.URL(), answers[i].line})
-			continue
-		}
-		exit, e := outcome(errs[i])
-		if failures != nil && exit != failed.exit {
-			exit, e.Code = exitFailed, "failed"
-		}
-		failed.exit, failed.code = exit, e.Code
-		failures = append(failures, result{URL: c.URL(), Error: &e})
-		failedRows = append(failedRows, []string{c.URL(), red.Render(strings.ReplaceAll(message(errs[i]), c.URL(), "it"))})
-	}
-	all := answer{value: append(results, failures...), rest: func() { p.stdout.table(nil, append(rows, failedRows...)) }}
-	all.then = func(cause error) error {
-		each(len(clients), func(i int) {
-			if errs[i] = nil; answers[i].then != nil {
-				errs[i] = answers[i].then(cause)
+	slices.SortStableFunc(results, func(a, b result) int { return min(a.exit, 1) - min(b.exit, 1) })
+	all := answer{value: results, rest: func() {
+		p.stdout.table(nil, mapped(results, func(r result) []string { return []string{r.URL, r.line} }))
+	}, then: func(cause error) error {
+		errs := make([]error, len(results))
+		each(results, func(i int) {
+			if then := results[i].then; then != nil {
+				errs[i] = then(cause)
 			}
 		})
-		return joinErrors(errs)
-	}
-	if failures == nil {
+		return errors.Join(errs...)
+	}}
+	good := slices.IndexFunc(results, func(r result) bool { return r.err != nil })
+	if good < 0 {
 		return all, nil
 	}
-	failed.error = fmt.Errorf("%d of %d processes failed", len(failures), len(clients))
+	failures := results[good:]
+	differ := func(what func(result) any) bool {
+		return slices.ContainsFunc(failures, func(r result) bool { return what(r) != what(failures[0]) })
+	}
+	failed := &commandError{fmt.Errorf("%d of %d processes failed", len(failures), len(results)), failures[0].exit, failures[0].Error.Code}
+	switch {
+	case differ(func(r result) any { return r.exit }):
+		failed.exit, failed.code = exitFailed, "failed"
+	case good == 0 && failed.exit == exitUsage && !differ(func(r result) any { return r.err.Error() }):
+		return answer{}, failures[0].err // the command line is at fault, and no process
+	}
 	return all, failed
 }
 
-// joinErrors returns the errors that are not nil as one, or nil. Unlike that of [errors.Join], its text is one line.
-func joinErrors(errs []error) (joined error) {
-	for _, err := range errs {
-		switch {
-		case joined == nil:
-			joined = err
-		case err != nil:
-			joined = fmt.Errorf("%w; %w", joined, err)
-		}
-	}
-	return joined
-}
-
-// each calls do with each of 0 to n-1, maxAtOnce of them at once.
-func each(n int, do func(int)) {
+// each calls do with the index of each result, some of them at once.
+func each(results []result, do func(int)) {
 	var g errgroup.Group
-	g.SetLimit(maxAtOnce)
-	for i := range n {
+	g.SetLimit(32)
+	for i := range results {
 		g.Go(func() error {
 			do(i)
 			return nil

@@ -27,23 +27,16 @@ seen. Spans that were not started because their group was off are shown if the p
 			Scopes    []wire.Scope         `json:"scopes"`
 			Unmatched []wire.UnmatchedRule `json:"unmatched"`
 		}{append([]wire.Scope{}, state.Scopes...), append([]wire.UnmatchedRule{}, state.Unmatched...)}}
-		counted := slices.ContainsFunc(state.Groups, func(g wire.Group) bool { return g.Spans != nil })
-		switch n := len(state.Scopes); {
-		case n+len(state.Unmatched) > 0:
-			perSecond := 0.0
-			for _, s := range state.Scopes {
-				perSecond += s.Spans.PerSecond
-			}
-			a.line = fmt.Sprintf("%d scopes, %s spans a second", n, rate(perSecond))
-			if unmatched := len(state.Unmatched); unmatched > 0 {
-				a.line += fmt.Sprintf("; %d rules match no scope", unmatched)
-			}
-			a.rest = func() { drawScopes(r.stdout, state) }
-		case counted:
-			a.line = "The process has seen no scope yet."
-		default:
-			a.line = "The process does not show its scopes: its program has to give control.Scopes to the controller, as setup.New does."
+		if len(state.Scopes)+len(state.Unmatched) == 0 {
+			a.line = "The process shows no scopes. If it has started spans, its program has to give control.Scopes to the controller, as setup.New does."
+			return a, nil
 		}
+		perSecond := 0.0
+		for _, s := range state.Scopes {
+			perSecond += s.Spans.PerSecond
+		}
+		a.line = fmt.Sprintf("%d scopes, %s spans a second; %d rules match no scope", len(state.Scopes), rate(perSecond), len(state.Unmatched))
+		a.rest = func() { drawScopes(r.stdout, state) }
 		return a, nil
 	})
 }

@@ -221,15 +221,7 @@ func because(g wire.Group, owners map[string]string) string {
 
 // leasesOf lists the owners of the leases with these ids: a few, and how many more there are.
 func leasesOf(ids []string, owners map[string]string) string {
-	const most = 3
-	var names []string
-	for _, id := range ids[:min(len(ids), most)] {
-		names = append(names, "lease of "+owners[id])
-	}
-	if more := len(ids) - most; more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(first(3, ids, func(id string) string { return "lease of " + owners[id] }), ", ")
 }
 
 // ownersOf returns the owners of leases, by id, fit for a terminal.
@@ -254,18 +246,11 @@ func difference(c wire.Change) string {
 	return strings.Join(append(signed(green, "+", c.New, c.Old), signed(red, "-", c.Old, c.New)...), " ")
 }
 
-// signed returns the names that are not in without, which is sorted, with a sign before each: at
-// most maxListed, and how many more there are.
-func signed(style lipgloss.Style, sign string, names, without []string) (parts []string) {
+// signed returns the names that are not in without, which is sorted, with a sign before each.
+func signed(style lipgloss.Style, sign string, names, without []string) []string {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		_, found := slices.BinarySearch(without, name)
 		return found
 	})
-	for _, name := range names[:min(len(names), maxListed)] {
-		parts = append(parts, style.Render(sign+short(name)))
-	}
-	if more := len(names) - maxListed; more > 0 {
-		parts = append(parts, style.Render(fmt.Sprintf("%s%d more", sign, more)))
-	}
-	return parts
+	return first(maxListed, names, func(name string) string { return style.Render(sign + short(name)) })
 }
