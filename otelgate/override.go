@@ -168,7 +168,7 @@ func (t *gatedTracer) entersProcess(above trace.Span) bool {
 	if i, ok := above.(*inert); ok && i.origin == t.origin {
 		return !sc.HasTraceID()
 	}
-	return !isGated(above) && (!sc.IsValid() || sc.IsRemote())
+	return !isGated(above) && (sc.IsRemote() || !sc.IsValid() && !above.IsRecording())
 }
 
 // isGated reports whether above is a span that is on, or is inert beneath one.
