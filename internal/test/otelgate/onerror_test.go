@@ -146,6 +146,7 @@ func TestOnErrorLeavesASpanOfAPanicThatContinues(t *testing.T) {
 		_ = otelgate.Do(ctx, f.tracerOf(off), "text", func(context.Context, trace.Span) error { return new(broken) }, otelgate.OnError())
 	})
 	above.End()
+	assert.Equal(t, 3, f.spans()["above"].ChildSpanCount, "the SDK sees its own span as the parent")
 	for _, name := range []string{"panic", "Goexit", "text"} {
 		stub := f.spans()[name]
 		assert.Equal(t, "panic or runtime.Goexit", stub.Status.Description, name)

@@ -231,6 +231,38 @@ func TestTraceThatIsNotChosenHasTheIDThatWasAskedAbout(t *testing.T) {
 	assert.Equal(t, asked[2].TraceID(), f.spans()["root"].SpanContext.TraceID())
 }
 
+// Such a span is a parent, although no trace ID says so.
+func TestSpanWithoutASpanContextIsNoRoot(t *testing.T) {
+	c := new(chosen)
+	f := newFixture(t, on, otelgate.Overrides(c.choose))
+	f.gate.SetReach(on)
+	var parent trace.Span
+	p, err := otelgate.NewTracerProvider(baseOf{tracer: funcTracer{start: func(ctx context.Context) (context.Context, trace.Span) {
+		parent = trace.SpanFromContext(ctx)
+		return ctx, new(plainSpan)
+	}}}, f.gate, otelgate.Overrides(c.choose))
+	require.NoError(t, err)
+	above := new(plainSpan)
+	p.Group(on).Tracer("t").Start(trace.ContextWithSpan(t.Context(), above), "s")
+	assert.Same(t, above, parent)
+	assert.Empty(t, c.take())
+}
+
+func TestRootThatStaysOffInAChosenTraceIsReportedAndCounted(t *testing.T) {
+	c := &chosen{override: overrideOf("o", on)}
+	f := newFixture(t, 0, otelgate.Overrides(c.choose), otelgate.CountWithheld())
+	f.tracerOf(off)
+	f.gate.SetReach(on)
+	ctx, s := f.tracerOf(off).Start(t.Context(), "off")
+	checkInert(t, f, s, c.asked[0])
+	_, s = f.tracerOf(off).Start(ctx, "off too")
+	checkInert(t, f, s, c.asked[0])
+	assert.Equal(t, off, f.Roots(f.gate))
+	for scope := range f.Scopes() {
+		assert.EqualValues(t, 2, scope.Withheld)
+	}
+}
+
 // Another gate of the provider has a reach, not that of the root.
 func TestRootOfAGateWithoutReachIsAskedToo(t *testing.T) {
 	c := &chosen{override: overrideOf("o", 1)}
