@@ -168,7 +168,7 @@ func TestMoreThanMaxOpenSpansAreLostAndReported(t *testing.T) {
 	first.End()
 	start() // in the place of the first
 	err := provider.Shutdown(t.Context())
-	assert.ErrorContains(t, err, fmt.Sprintf("1 spans are lost: they were open at shutdown beside %d others", otelsdk.MaxOpen))
+	assert.ErrorContains(t, err, fmt.Sprintf("1 spans are lost: they were open at shutdown with %d others", otelsdk.MaxOpen))
 	assert.Len(t, e.spans, otelsdk.MaxOpen+2)
 }
 
