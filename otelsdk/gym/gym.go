@@ -15,7 +15,7 @@
 //	tracer := provider.Tracer(gym.Scope)
 //	handler = gym.StripRolloutPrefix(otelhttp.NewHandler(handler, ""))
 //
-// Gym puts no prompt, no code and no reward into a span, nor an error that quotes them.
+// Gym puts no prompt, code, answer or reward into a span, nor an error that quotes one. Do the same.
 package gym
 
 import (
