@@ -294,9 +294,9 @@ func BenchmarkGrowthNeighbour(b *testing.B) {
 
 // inPadding returns a variable in the padding of g that is on the word's cache line.
 func inPadding(g *spangate.Gate) *atomic.Uint64 {
-	const word = (unsafe.Sizeof(*g) - 8) / 2 // the padding is the same on both sides
+	const word = (unsafe.Sizeof(*g) - 16) / 2 // the padding is the same on both sides of two words
 	if (uintptr(unsafe.Pointer(g))+word)%64 < 8 {
-		return (*atomic.Uint64)(unsafe.Add(unsafe.Pointer(g), word+8))
+		return (*atomic.Uint64)(unsafe.Add(unsafe.Pointer(g), word+16))
 	}
 	return (*atomic.Uint64)(unsafe.Add(unsafe.Pointer(g), word-8))
 }
