@@ -3,6 +3,7 @@
 package otelgate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -57,8 +58,8 @@ func HTTPRules(server, client spangate.Mask) Rules {
 	}
 }
 
-// An Option configures [NewTracerProvider]: a [Rule], [Rules], or what [Names], [Discover] or
-// [CountWithheld] returns. A nil Option does nothing.
+// An Option configures [NewTracerProvider]: a [Rule], [Rules], or what [Names], [Discover],
+// [CountWithheld], [Overrides], [OneTrace] or [ErrorSpanLimit] returns. A nil Option does nothing.
 type Option interface{ apply(*config) }
 
 // config holds the options of a provider.
@@ -67,6 +68,10 @@ type config struct {
 	names         *spangate.Catalog
 	find          func(scope string) (*spangate.Gate, spangate.Mask)
 	countWithheld bool
+	overrides     func(context.Context, trace.SpanContext) *spangate.Override
+	oneTrace      bool
+	traceID       func(context.Context) trace.TraceID
+	errorSpans    int
 	err           error
 }
 

@@ -43,6 +43,18 @@ func (s *site) on() bool {
 	return gate == nil || gate.On(s.group)
 }
 
+// inReach reports whether an override may turn the site's spans on.
+func (s *site) inReach() bool {
+	gate := s.gate.Load()
+	return spangate.Compiled && gate != nil && gate.Reach()&s.group != 0
+}
+
+func (s *site) countWithheld() {
+	if s.withheld.counts != nil {
+		s.withheld.add()
+	}
+}
+
 // markRoot records that the site was off where its span would have begun a trace. The site has
 // a gate.
 func (s *site) markRoot() {
@@ -98,12 +110,12 @@ func (s *sites) find(name string, opts []trace.SpanStartOption) *site {
 	return s.rest
 }
 
-// anyOn reports whether a span of any name and kind would be on.
-func (s *sites) anyOn() bool {
+// any reports whether is is true for the site of a span of any name and kind.
+func (s *sites) any(is func(*site) bool) bool {
 	for i := range s.special {
-		if s.special[i].site.on() {
+		if is(s.special[i].site) {
 			return true
 		}
 	}
-	return s.rest.on()
+	return is(s.rest)
 }

@@ -4,7 +4,9 @@ package otelgate
 
 import (
 	"context"
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -92,6 +94,12 @@ type origin struct {
 	provider      *TracerProvider
 	find          func(scope string) (*spangate.Gate, spangate.Mask) // of Discover, or nil
 	countWithheld bool
+	overrides     func(context.Context, trace.SpanContext) *spangate.Override // of Overrides, or nil
+	oneTrace      bool
+	plainRoots    bool                                // without Overrides and OneTrace
+	traceID       func(context.Context) trace.TraceID // of OneTrace, or nil
+	gates         atomic.Pointer[[]*spangate.Gate]    // the keys of roots; immutable
+	errorSpans    errorSpans
 
 	mu    sync.Mutex
 	roots map[*spangate.Gate]*rootGroups
@@ -129,6 +137,8 @@ func (o *origin) putBehind(s *site, gate *spangate.Gate, group spangate.Mask) {
 	if r == nil {
 		r = new(rootGroups)
 		o.roots[gate] = r
+		gates := slices.Collect(maps.Keys(o.roots))
+		o.gates.Store(&gates)
 	}
 	s.group, s.roots = group, r
 	s.gate.Store(gate)

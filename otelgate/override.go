@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package otelgate
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/spangate/spangate"
+)
+
+// OverrideKey is the attribute of the first span of each process in a trace with an override. Its value
+// is the override's ID. It tells a span that was not on from one that is missing: beneath it all
+// groups of the override are on, as far as the process allows.
+const OverrideKey = attribute.Key("spangate.override")
+
+// Overrides makes choose decide which override a trace gets, if any. It is called where the trace
+// comes into the provider: for a span without a valid span above, one with a remote parent, and one
+// with WithNewRoot, whether its group is on or off; never for a context that has an override, and only
+// while a gate of the provider has a reach. The override that it returns, if that is not nil, is in the
+// context that Start returns.
+//
+// sc is the span context above. Where the trace begins, it has the trace ID that the trace will have,
+// and no span ID. That ID is drawn at random and flagged so, or by the function of [OneTrace], since the
+// SDK draws its own too late: an IDGenerator of the SDK is not asked for it.
+//
+// choose must be safe for concurrent use and must not start spans. A nil choose is
+// [ErrInvalidOption].
+func Overrides(choose func(ctx context.Context, sc trace.SpanContext) *spangate.Override) Option {
+	return optionFunc(func(o *config) {
+		if choose == nil {
+			o.err = errors.New("Overrides was given a nil function; pass one that returns the override of a trace, or nil")
+		}
+		o.overrides = choose
+	})
+}
+
+// OneTrace makes the spans beneath a site that is off join one trace where there is no span above:
+// several roots of one trace, and not a trace each. Such a site puts an inert span in the context
+// that has a trace ID and no span ID. The SDK gives that ID to the spans beneath, and propagators
+// send nothing until one of them is on. That applies to transparent sites and [Do] too.
+//
+// The ID is drawn at random and flagged so, or by the first of traceID, for IDs of a special format,
+// such as those of AWS X-Ray. It may return the zero ID for one drawn at random, and must be safe for
+// concurrent use.
+func OneTrace(traceID ...func(ctx context.Context) trace.TraceID) Option {
+	return optionFunc(func(o *config) {
+		o.oneTrace = true
+		for _, f := range traceID {
+			if f == nil || len(traceID) > 1 {
+				o.err = errors.New("OneTrace was given a nil function, or several; pass none, or one that returns a trace ID")
+			}
+			o.traceID = f
+		}
+	})
+}
+
+// armed reports whether an override may turn on a group of any gate.
+func (o *origin) armed() bool {
+	gates := o.gates.Load()
+	if !spangate.Compiled || gates == nil {
+		return false
+	}
+	for _, gate := range *gates {
+		if gate.Reach() != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// flagRandom is trace.FlagsRandom, which older versions of OpenTelemetry do not have.
+const flagRandom = trace.TraceFlags(2)
+
+// newTrace returns the span context of a new trace, without a span ID.
+func (o *origin) newTrace(ctx context.Context) trace.SpanContext {
+	var c trace.SpanContextConfig
+	if o.traceID != nil {
+		c.TraceID = o.traceID(ctx)
+	}
+	for !c.TraceID.IsValid() {
+		c.TraceFlags = flagRandom
+		binary.NativeEndian.PutUint64(c.TraceID[:8], rand.Uint64())
+		binary.NativeEndian.PutUint64(c.TraceID[8:], rand.Uint64())
+	}
+	return trace.NewSpanContext(c)
+}
+
+// traceSpan is a span above an inert span that only has a trace ID.
+type traceSpan struct {
+	noop.Span
+	sc trace.SpanContext
+}
+
+func (s *traceSpan) SpanContext() trace.SpanContext { return s.sc }
+
+// inTrace returns what the Start of a site that is off returns under no span, for spans beneath to
+// be in the trace of sc.
+func (t *gatedTracer) inTrace(ctx context.Context, sc trace.SpanContext) (context.Context, trace.Span) {
+	c := &inertContext{Context: ctx, inert: inert{t.origin, &traceSpan{sc: sc}}}
+	return c, &c.inert
+}
+
+// taggedKey is the key under which a context has the override that a span above has as its attribute.
+type taggedKey struct{}
+
+// startArmed is Start while an override may turn on a group.
+func (t *gatedTracer) startArmed(ctx context.Context, current any, name string, opts []trace.SpanStartOption, s *site) (context.Context, trace.Span) {
+	newRoot := isNewRoot(opts)
+	above, ok := current.(trace.Span)
+	if !ok || newRoot {
+		above = noSpan
+	}
+	override := spangate.OverrideFromContext(ctx)
+	if newRoot && override != nil {
+		ctx, override = spangate.ContextWithOverride(ctx, nil), nil
+	}
+	var begun trace.SpanContext // of a trace that begins here
+	if override == nil && t.origin.overrides != nil && t.entersProcess(above) {
+		sc := above.SpanContext()
+		if !sc.HasTraceID() {
+			begun = t.origin.newTrace(ctx)
+			sc = begun
+		}
+		if override = t.origin.overrides(ctx, sc); override != nil {
+			ctx = spangate.ContextWithOverride(ctx, override)
+		}
+	}
+
+	gate := s.gate.Load()
+	if gate != nil && !gate.On(s.group) && !override.On(gate, s.group) {
+		s.countWithheld()
+		if begun.HasTraceID() && (override != nil || t.origin.oneTrace) {
+			s.markRoot()
+			return t.inTrace(ctx, begun)
+		}
+		return t.off(ctx, current, opts, s)
+	}
+	baseCtx := ctx
+	if begun.HasTraceID() {
+		baseCtx = trace.ContextWithSpanContext(ctx, begun)
+		if newRoot {
+			opts = withoutNewRoot(opts)
+		}
+	}
+	if override != nil && ctx.Value(taggedKey{}) != any(override) {
+		baseCtx = context.WithValue(baseCtx, taggedKey{}, override)
+		opts = append(slices.Clip(opts), trace.WithAttributes(OverrideKey.String(override.Name().ID)))
+	}
+	next, base := t.base.Start(t.baseContext(baseCtx, baseCtx.Value(spanKey)), name, opts...)
+	return t.onOther(ctx, opts, s, next, base)
+}
+
+// entersProcess reports whether a trace begins with a span beneath above, or comes from another
+// process. It is false beneath an inert span of a trace, where that was so before.
+func (t *gatedTracer) entersProcess(above trace.Span) bool {
+	sc := above.SpanContext()
+	if i, ok := above.(*inert); ok && i.origin == t.origin {
+		return !sc.HasTraceID()
+	}
+	return sc.IsRemote() || !sc.IsValid() && !above.IsRecording()
+}
+
+// mayOverride reports whether an override could turn on a span that is started in ctx.
+func (t *gatedTracer) mayOverride(ctx context.Context) bool {
+	if spangate.OverrideFromContext(ctx) != nil {
+		return true
+	}
+	return t.origin.overrides != nil && t.entersProcess(trace.SpanFromContext(ctx))
+}
+
+// withoutNewRoot returns the options of opts other than WithNewRoot. It can't be told from those of
+// links and kind, which are made anew.
+func withoutNewRoot(opts []trace.SpanStartOption) []trace.SpanStartOption {
+	c := startConfig(opts)
+	kept := []trace.SpanStartOption{trace.WithLinks(c.Links()...), trace.WithSpanKind(c.SpanKind())}
+	for _, opt := range opts {
+		_, attributes := opt.(trace.EventOption)
+		_, experimental := opt.(interface{ Experimental() })
+		if attributes || experimental {
+			kept = append(kept, opt)
+		}
+	}
+	return kept
+}
