@@ -35,6 +35,9 @@ var (
 	w3c = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
 )
 
+// placeholder is OpenTelemetry's global propagator before another is installed.
+var placeholder = otel.GetTextMapPropagator()
+
 // admitAll is an admit function that returns an override of the name.
 func admitAll(name spangate.OverrideName) *spangate.Override { return spangate.NewOverride(name, nil) }
 
@@ -459,7 +462,7 @@ func TestNewPropagatorRefusesWhatCannotWork(t *testing.T) {
 	}{
 		"nil":            {nil, nil, otelgate.ErrNilPropagator, "propagation.TraceContext{}"},
 		"typed nil":      {typed, nil, otelgate.ErrNilPropagator, "*otelgate.Propagator"},
-		"placeholder":    {otel.GetTextMapPropagator(), nil, otelgate.ErrPlaceholder, "NewCompositeTextMapPropagator"},
+		"placeholder":    {placeholder, nil, otelgate.ErrPlaceholder, "NewCompositeTextMapPropagator"},
 		"no key":         {w3c, []otelgate.PropagatorOption{otelgate.Keys(nil)}, otelgate.ErrInvalidOption, "current key has 0 bytes"},
 		"short key":      {w3c, []otelgate.PropagatorOption{otelgate.Keys(make([]byte, 31))}, otelgate.ErrInvalidOption, "openssl rand"},
 		"short previous": {w3c, []otelgate.PropagatorOption{otelgate.Keys(newKey, []byte("secret"))}, otelgate.ErrInvalidOption, "previous key has 6 bytes"},
