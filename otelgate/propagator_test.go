@@ -406,7 +406,7 @@ func TestOverrideNeverPutsTheBaggageOverItsLimits(t *testing.T) {
 		members, bytes int
 		fits           bool
 	}{
-		{63, 0, true}, {64, 0, false}, {1, 8192 - member, true}, {1, 8193 - member, false},
+		{63, 0, true}, {64, 0, false}, {2, 8192 - member, true}, {2, 8193 - member, false},
 	} {
 		var all []string
 		for i := range test.members {
@@ -414,7 +414,7 @@ func TestOverrideNeverPutsTheBaggageOverItsLimits(t *testing.T) {
 		}
 		header := strings.Join(all, ",")
 		if test.bytes > 0 {
-			header = "a=" + strings.Repeat("x", test.bytes-2)
+			header = "a=" + strings.Repeat("x", 4080) + ",b=" + strings.Repeat("x", test.bytes-4085)
 		}
 		ctx := spangate.ContextWithOverride(extract(p, header), admitAll(spangate.OverrideName{Spec: "all", ID: "x", End: end}))
 		require.Equal(t, test.members, baggage.FromContext(ctx).Len())
