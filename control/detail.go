@@ -27,6 +27,19 @@ const (
 // detail reports whether r acts on chosen traces.
 func (r *LeaseRequest) detail() bool { return r.Share != 0 || r.Match != "" }
 
+// scope says what r acts on, if that is not everything.
+func (r *LeaseRequest) scope() string {
+	switch {
+	case r.Share != 0:
+		return " on " + share.Format(r.Share) + " of traces"
+	case r.Match != "":
+		return " on traces with " + r.Match
+	case r.Revoke != "":
+		return " that revokes override " + r.Revoke
+	}
+	return ""
+}
+
 // checkDetail returns an error if Share, Match or Revoke of r is refused, or does not go with the
 // other fields.
 func checkDetail(r LeaseRequest) error {
@@ -38,7 +51,7 @@ func checkDetail(r LeaseRequest) error {
 		op, what = "share", strconv.FormatFloat(r.Share, 'g', -1, 64)
 	}
 	switch {
-	case r.Revoke != "" && (r.detail() || r.Spec != "" || r.Quiet != ""):
+	case r.Revoke != "" && (r.detail() || nonBlank(r.Spec+r.Quiet) != ""):
 		return bad("revoke", r.Revoke, "a lease that revokes does nothing else; request two leases")
 	case r.Revoke != "" && !isOverrideID(r.Revoke):
 		return bad("revoke", r.Revoke, "an id is visible ASCII without space, at most %d bytes; the attribute spangate.override has it", MaxOverrideIDLen)

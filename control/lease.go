@@ -99,7 +99,7 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 		return nil, &Error{Op: "lease", Err: because(ErrTooManyLeases, "%d bytes, and the %d leases that there are hold %d; at most %d together", l.size(), n, size, MaxLeasesLen)}
 	}
 	t.add(l)
-	why := "lease " + l.id + " for " + req.TTL.String()
+	why := "lease " + l.id + " for " + req.TTL.String() + l.scope()
 	if l.Why != "" {
 		why += ": " + l.Why
 	}
