@@ -116,10 +116,10 @@ func isNil(v any) bool {
 	return r.Kind() == reflect.Pointer && r.IsNil()
 }
 
-// isPlaceholder reports whether base is what otel.GetTracerProvider returns until a provider is
+// isPlaceholder reports whether base is what otel.GetTracerProvider, or otel.GetTextMapPropagator, returns until one is
 // installed. It looks at the type, which is not exported: a comparison with the present result
 // of otel.GetTracerProvider would miss a placeholder that was fetched earlier.
-func isPlaceholder(base trace.TracerProvider) bool {
+func isPlaceholder(base any) bool {
 	t := reflect.TypeOf(base)
 	return t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "go.opentelemetry.io/otel/internal/global"
 }
