@@ -73,20 +73,18 @@ type snapshots struct {
 // get returns the snapshot of the current generation. Only one is built at a time. A caller that
 // had to wait for that gets the generation that is current after the wait.
 func (s *snapshots) get(c *Controller) *snapshot {
-	origins := c.origins(c.view.Load()) // calls the program, so not with the lock held
-	m, _ := c.sample(maxSampleAge)      // as well
+	origins := c.origins(c.view.Load())  // calls the program, so not with the lock held
+	m, _ := c.sample(maxSampleAge)       // as well
+	o := c.countOverrides(c.view.Load()) // as well
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := c.view.Load()
 	roots := v.roots(origins)
 	same := s.last != nil && s.last.view == v
-	o, recounted := Overrides{}, false
-	if now := time.Now(); same && now.Sub(s.last.counted) < maxSampleAge {
+	if same && time.Since(s.last.counted) < maxSampleAge {
 		o = s.last.overrides
-	} else {
-		o = c.countOverrides(v)
-		recounted = same && !reflect.DeepEqual(o, s.last.overrides)
 	}
+	recounted := same && !reflect.DeepEqual(o, s.last.overrides)
 	if !same || recounted || !slices.Equal(s.last.roots, roots) || s.last.sample != m {
 		state := wireState(c.stateOf(v, roots, m, o, time.Time{}))
 		s.last = &snapshot{

@@ -5,6 +5,7 @@ package control
 import (
 	"cmp"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,13 +17,17 @@ import (
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// The length in bytes of the longest spec of a detail, which has to fit in a header of every
-// request, of the longest Match, and of the longest id of an override.
+// The length in bytes of the longest Match, and of the longest spec of a detail: it travels with
+// requests, percent-encoded as in a URL, so that a comma has three bytes.
 const (
-	MaxDetailSpecLen = 128
 	MaxMatchLen      = 1024
-	MaxOverrideIDLen = 64
+	MaxDetailSpecLen = 160
 )
+
+// travels reports whether text is short enough for the spec of a detail.
+func travels(text string) bool {
+	return len(text) <= MaxDetailSpecLen && len(url.PathEscape(text)) <= MaxDetailSpecLen
+}
 
 // detail reports whether r acts on chosen traces.
 func (r *LeaseRequest) detail() bool { return r.Share != 0 || r.Match != "" }
@@ -53,8 +58,8 @@ func checkDetail(r LeaseRequest) error {
 	switch {
 	case r.Revoke != "" && (r.detail() || nonBlank(r.Spec+r.Quiet) != ""):
 		return bad("revoke", r.Revoke, "a lease that revokes does nothing else; request two leases")
-	case r.Revoke != "" && !isOverrideID(r.Revoke):
-		return bad("revoke", r.Revoke, "an id is visible ASCII without space, at most %d bytes; the attribute spangate.override has it", MaxOverrideIDLen)
+	case r.Revoke != "" && !spec.IsID(r.Revoke):
+		return bad("revoke", r.Revoke, "an id has 1 to %d letters, digits, '_' and '-'; the spans' attribute spangate.override has it", spec.MaxIDLen)
 	case !r.detail():
 		return nil
 	case r.Share != 0 && r.Match != "":
@@ -63,8 +68,8 @@ func checkDetail(r LeaseRequest) error {
 		return bad(op, what, "%w", share.Check(r.Share))
 	case nonBlank(r.Quiet) != "":
 		return bad(op, what, "it excludes quiet: chosen traces have more on than others, and nothing less")
-	case len(r.Spec) > MaxDetailSpecLen:
-		return bad(op, what, "its spec has %d bytes and travels with each request; at most %d", len(r.Spec), MaxDetailSpecLen)
+	case !travels(r.Spec):
+		return bad(op, what, "its spec travels with requests and is too long for that: at most %d bytes, percent-encoded; name a preset, or request several leases", MaxDetailSpecLen)
 	case r.Match == "":
 		return nil
 	}
@@ -72,11 +77,6 @@ func checkDetail(r LeaseRequest) error {
 		return bad(op, what, "%s; write it as in customer=42,tier=gold", problem)
 	}
 	return nil
-}
-
-// isOverrideID reports whether id can be that of an override.
-func isOverrideID(id string) bool {
-	return id != "" && len(id) <= MaxOverrideIDLen && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // condition is a field and the value that it must have.
@@ -209,12 +209,12 @@ func (c choice) with(g plan.Generation, d *detail) (choice, bool) {
 	if strings.Contains(","+c.spec+",", ","+d.Spec+",") {
 		text = c.spec
 	}
-	if len(text) <= MaxDetailSpecLen && !maps.Equal(words(g.Words(text)), union) {
+	if travels(text) && !maps.Equal(words(g.Words(text)), union) {
 		a, _ := g.Resolve(c.spec)
 		b, _ := g.Resolve(d.Spec)
 		text = strings.Join(sorted(append(a, b...)), ",")
 	}
-	if len(text) > MaxDetailSpecLen {
+	if !travels(text) {
 		text = c.spec
 	}
 	if text == c.spec && maps.Equal(union, c.words) {

@@ -59,7 +59,7 @@ func (in *intent) count(l *lease, n int) {
 
 // revokes reports whether a lease revokes the override of this id.
 func (in intent) revokes(id string) bool {
-	first, _, _ := strings.Cut(id, ".")
+	first, _, _ := strings.Cut(id, "-")
 	return in.revoked[id] > 0 || in.revoked[first] > 0
 }
 

@@ -37,7 +37,7 @@ type LeaseRequest struct {
 	// in customer=42 or customer=42,tier=gold: each field has the value. Fields and values have no
 	// commas, and space around them is dropped. See [Controller.Offer].
 	Match string
-	// Revoke ends the overrides with this id, or with an id that begins with it and a dot, and
+	// Revoke ends the overrides with this id, or with an id that begins with it and '-', and
 	// refuses them while the lease lives. A lease that revokes does nothing else.
 	Revoke string
 	// TTL is how long the lease lives: more than 0, at most what [MaxTTL] allows.

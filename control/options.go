@@ -5,6 +5,7 @@ package control
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"log/slog"
 	"math"
 	"reflect"
@@ -33,6 +34,7 @@ type options struct {
 	maxTTL        time.Duration
 	budget        Budget
 	admit         bool
+	refused       func() iter.Seq2[string, uint64]
 	logger        *slog.Logger
 	onChange      []func(Change)
 	meters        metric.MeterProvider

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control/wire"
 	"github.com/spangate/spangate/internal/share"
+	"github.com/spangate/spangate/internal/spec"
 )
 
 // Budget bounds what overrides cost a process. A field that is 0 has its default.
@@ -41,8 +43,18 @@ func OverrideBudget(b Budget) Option { return func(o *options) { o.budget = b } 
 
 // AdmitOverrides lets [Controller.Admit] admit overrides that come from other processes. They may
 // turn on every group that the limits allow. Which requests may have one is decided by the
-// propagator of package otelgate, which reads none by default.
-func AdmitOverrides() Option { return func(o *options) { o.admit = true } }
+// propagator of package otelgate, which reads none by default:
+//
+//	var c *control.Controller
+//	p, err := otelgate.NewPropagator(base, func(name spangate.OverrideName) *spangate.Override { return c.Admit(name) }, otelgate.Keys(key))
+//	…
+//	c, err = control.New(r, control.AdmitOverrides(p.Refused))
+//
+// refused returns what the propagator has refused, for [State], the endpoint and [Metrics]. Those that
+// Admit refused are left out: [Overrides.Refused] has them by its reasons. A nil refused has no effect.
+func AdmitOverrides(refused func() iter.Seq2[string, uint64]) Option {
+	return func(o *options) { o.admit, o.refused = true, refused }
+}
 
 // idle is how long an override without a new span counts as live.
 const idle = time.Minute
@@ -189,7 +201,7 @@ func (o *overrides) live() (n int) {
 
 // give returns an override for a trace that details have chosen.
 func (c *Controller) give(v *view, made choice, suffix string, words func(*view) words) *spangate.Override {
-	name := spangate.OverrideName{Spec: made.spec, ID: made.id + "." + suffix}
+	name := spangate.OverrideName{Spec: made.spec, ID: made.id + "-" + suffix}
 	now := time.Now()
 	end := earlier(made.end, now.Add(c.options.budget.Time))
 	if !now.Before(end) || v.intent.revokes(name.ID) {
@@ -300,7 +312,7 @@ func (c *Controller) Admit(name spangate.OverrideName) *spangate.Override {
 	switch {
 	case !v.intent.admit:
 		reason = wire.RefusedNotAdmitted
-	case !isOverrideID(name.ID) || nonBlank(name.Spec) == "" || len(name.Spec) > maxOverrideSpec || specProblem(name.Spec) != nil:
+	case !spec.IsID(name.ID) || nonBlank(name.Spec) == "" || len(name.Spec) > maxOverrideSpec || specProblem(name.Spec) != nil:
 		reason = wire.RefusedMalformed
 	case left <= 0:
 		reason = wire.RefusedExpired
@@ -368,12 +380,26 @@ func (t tally) counts() []Count {
 	return counts
 }
 
-// countOverrides returns the counts as of now.
+// countOverrides returns the counts as of now. It calls the program.
 func (c *Controller) countOverrides(v *view) Overrides {
 	o := &c.overrides
+	refused := o.refused.counts()
+	if c.options.refused != nil {
+		for reason, n := range c.options.refused() {
+			i := slices.IndexFunc(refused, func(c Count) bool { return c.Reason == reason })
+			switch {
+			case n == 0 || reason == wire.RefusedNotAdmitted:
+			case i >= 0:
+				refused[i].N += n
+			default:
+				refused = append(refused, Count{reason, n})
+			}
+		}
+		slices.SortFunc(refused, func(a, b Count) int { return strings.Compare(a.Reason, b.Reason) })
+	}
 	return Overrides{
 		Admitted: v.intent.admit, Live: o.live(), Budget: c.options.budget,
 		Chosen: o.chosen.Load(), Received: o.received.Load(), Spans: o.spans.Load(),
-		Cut: o.cut.counts(), Refused: o.refused.counts(),
+		Cut: o.cut.counts(), Refused: refused,
 	}
 }

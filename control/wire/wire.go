@@ -234,8 +234,8 @@ type Overrides struct {
 	// Cut has the limits of the process that were reached, and what they kept from having an
 	// effect: [CutTraces] counts overrides, the others spans.
 	Cut []Count `json:"cut"`
-	// Refused has the reasons for which overrides of other processes were refused, as
-	// [RefusedExpired], and how many.
+	// Refused has the reasons for which overrides of other processes were refused, and how many:
+	// [RefusedExpired] and others, and those of the program's propagator.
 	Refused []Count `json:"refused"`
 	// MaxTraces is how many overrides can be live at once.
 	MaxTraces int `json:"max_traces"`
@@ -256,12 +256,12 @@ type Count struct {
 // The reasons in [Overrides].
 const (
 	CutTraces          = "traces"           // too many overrides at once
-	CutSpansPerSecond  = "spans_per_second" // too many spans of all overrides
-	CutSpansPerTrace   = "spans_per_trace"  // too many spans of one override
-	RefusedNotAdmitted = "not_admitted"     // the program admits none
+	CutSpansPerSecond  = "spans per second" // too many spans of all overrides
+	CutSpansPerTrace   = "spans per trace"  // too many spans of one override
+	RefusedNotAdmitted = "not admitted"     // the program admits none
 	RefusedMalformed   = "malformed"        // a spec or id that no override has
 	RefusedExpired     = "expired"          // its end has passed
-	RefusedFarEnd      = "far_end"          // its end is further off than a lease's may be
+	RefusedFarEnd      = "too far ahead"    // its end is further off than a lease's may be
 	RefusedRevoked     = "revoked"          // a lease revokes it
 )
 
@@ -322,8 +322,9 @@ type LeaseRequest struct {
 	// customer=42 or customer=42,tier=gold: every field has the value. Which fields there are
 	// is up to the program. Share and Match exclude each other, and Quiet.
 	Match string `json:"match,omitempty"`
-	// Revoke ends the overrides with this id, or with an id that begins with it and a dot, and
-	// refuses them for as long as the lease lives. Nothing but Owner, TTL and Why goes with it.
+	// Revoke ends the overrides with this id, or with an id that begins with it and '-', as the
+	// ids of a lease's overrides begin with that of the lease. They are refused for as long as the
+	// lease lives. Nothing but Owner, TTL and Why goes with it.
 	Revoke string `json:"revoke,omitempty"`
 	// Owner is whose lease it is. If it is left out, the name that the authoriser gives is
 	// the owner; one of the two must be there.
