@@ -40,7 +40,7 @@ func Do(ctx context.Context, tracer trace.Tracer, name string, fn func(context.C
 	}
 	ctx, s := tracer.Start(ctx, name, opts...)
 	if _, off := s.(*inert); off {
-		if gated != nil && hasOnError(opts) {
+		if len(opts) > 0 && gated != nil && hasOnError(opts) {
 			return gated.doOff(ctx, name, s, fn, opts)
 		}
 		return fn(ctx, s)

@@ -135,16 +135,13 @@ func (t *gatedTracer) startArmed(ctx context.Context, current any, name string, 
 	}
 
 	gate := s.gate.Load()
-	turnedOn := false
-	if gate != nil && !gate.On(s.group) {
-		if turnedOn = override.On(gate, s.group); !turnedOn {
-			s.countWithheld()
-			if begun.HasTraceID() && (override != nil || t.origin.oneTrace) {
-				s.markRoot()
-				return t.inTrace(ctx, begun)
-			}
-			return t.off(ctx, current, opts, s)
+	if gate != nil && !gate.On(s.group) && !override.On(gate, s.group) {
+		s.countWithheld()
+		if begun.HasTraceID() && (override != nil || t.origin.oneTrace) {
+			s.markRoot()
+			return t.inTrace(ctx, begun)
 		}
+		return t.off(ctx, current, opts, s)
 	}
 	baseCtx := ctx
 	if begun.HasTraceID() {
@@ -153,7 +150,7 @@ func (t *gatedTracer) startArmed(ctx context.Context, current any, name string, 
 			opts = withoutNewRoot(opts)
 		}
 	}
-	if override != nil && (turnedOn || !isGated(above)) && ctx.Value(taggedKey{}) != any(override) {
+	if override != nil && ctx.Value(taggedKey{}) != any(override) {
 		baseCtx = context.WithValue(baseCtx, taggedKey{}, override)
 		opts = append(slices.Clip(opts), trace.WithAttributes(OverrideKey.String(override.Name().ID)))
 	}
@@ -168,19 +165,7 @@ func (t *gatedTracer) entersProcess(above trace.Span) bool {
 	if i, ok := above.(*inert); ok && i.origin == t.origin {
 		return !sc.HasTraceID()
 	}
-	return !isGated(above) && (!sc.IsValid() || sc.IsRemote())
-}
-
-// isGated reports whether above is a span that is on, or is inert beneath one.
-func isGated(above trace.Span) bool {
-	if i, ok := above.(*inert); ok {
-		above = i.above
-	}
-	switch above.(type) {
-	case *sdkSpan, *otherSpan:
-		return true
-	}
-	return false
+	return sc.IsRemote() || !sc.IsValid() && !above.IsRecording()
 }
 
 // mayOverride reports whether an override could turn on a span that is started in ctx.

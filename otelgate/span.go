@@ -96,6 +96,7 @@ type origin struct {
 	countWithheld bool
 	overrides     func(context.Context, trace.SpanContext) *spangate.Override // of Overrides, or nil
 	oneTrace      bool
+	plainRoots    bool                                // without Overrides and OneTrace
 	traceID       func(context.Context) trace.TraceID // of OneTrace, or nil
 	gates         atomic.Pointer[[]*spangate.Gate]    // the keys of roots; immutable
 	errorSpans    errorSpans

@@ -40,7 +40,13 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 			if spangate.Compiled && gate.Reach()&s.group != 0 {
 				return t.startArmed(ctx, current, name, opts, s)
 			}
-			if span, ok := current.(*sdkSpan); ok && span.inert.origin == t.origin && len(opts) == 0 {
+			if current == nil {
+				if t.origin.plainRoots { // as off does, but faster
+					s.countWithheld()
+					s.markRoot()
+					return ctx, &t.origin.provider.none
+				}
+			} else if span, ok := current.(*sdkSpan); ok && span.inert.origin == t.origin && len(opts) == 0 {
 				s.countWithheld()
 				return span.beneath(ctx, s.transparent || t.transparent) // as off does, but faster
 			}
@@ -148,7 +154,7 @@ func (t *gatedTracer) baseContext(ctx context.Context, current any) context.Cont
 // provider there.
 func (t *gatedTracer) off(ctx context.Context, current any, opts []trace.SpanStartOption, s *site) (context.Context, trace.Span) {
 	if current == nil {
-		return t.offRoot(ctx, s, trace.SpanContext{})
+		return t.offRoot(ctx, s, false)
 	}
 	if isNewRoot(opts) {
 		s.markRoot()
@@ -183,7 +189,7 @@ func (t *gatedTracer) offForeign(ctx context.Context, current any, s *site) (con
 	if _, ok := above.(sdktrace.ReadWriteSpan); !ok { // a span of the SDK is valid, local and records
 		sc := above.SpanContext()
 		if !sc.IsValid() && !above.IsRecording() {
-			return t.offRoot(ctx, s, sc)
+			return t.offRoot(ctx, s, sc.HasTraceID())
 		}
 		bare = sc.IsRemote() || isBare(above)
 	}
@@ -194,10 +200,10 @@ func (t *gatedTracer) offForeign(ctx context.Context, current any, s *site) (con
 	return c, &c.inert
 }
 
-// offRoot is off under no span. sc, of the context, may have a trace ID.
-func (t *gatedTracer) offRoot(ctx context.Context, s *site, sc trace.SpanContext) (context.Context, trace.Span) {
+// offRoot is off under no span. Spans beneath begin a trace unless the context has a trace ID.
+func (t *gatedTracer) offRoot(ctx context.Context, s *site, hasTraceID bool) (context.Context, trace.Span) {
 	s.markRoot()
-	if t.origin.oneTrace && !sc.HasTraceID() {
+	if t.origin.oneTrace && !hasTraceID {
 		return t.inTrace(ctx, t.origin.newTrace(ctx))
 	}
 	return ctx, &t.origin.provider.none
