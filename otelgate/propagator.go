@@ -32,7 +32,6 @@ type Propagator struct {
 	admit   func(spangate.OverrideName) *spangate.Override
 	trust   func(context.Context, propagation.TextMapCarrier) bool
 	keys    [][]byte // the current one first
-	now     func() time.Time
 	refused [len(refusals)]atomic.Uint64
 }
 
@@ -130,7 +129,7 @@ func NewPropagator(base propagation.TextMapPropagator, admit func(spangate.Overr
 	if isPlaceholder(base) {
 		return nil, fmt.Errorf("otelgate: %w, which would delegate to itself; pass a propagator as made by propagation.NewCompositeTextMapPropagator", ErrPlaceholder)
 	}
-	p := &Propagator{base: base, admit: admit, now: time.Now}
+	p := &Propagator{base: base, admit: admit}
 	for _, opt := range opts {
 		if opt == nil {
 			continue
@@ -224,7 +223,7 @@ func (p *Propagator) receive(ctx context.Context, carrier propagation.TextMapCar
 	if !ok {
 		return nil, malformed
 	}
-	now := p.now()
+	now := time.Now()
 	if !name.End.After(now) {
 		return nil, expired
 	}
@@ -296,21 +295,19 @@ func (p *Propagator) outgoing(ctx context.Context) string {
 	if o == nil {
 		return ""
 	}
-	name, now := o.Name(), p.now()
-	in, _ := ctx.Value(receivedKey{}).(*received)
-	if in != nil && in.override == o {
-		name = in.name
-	} else if latest := now.Add(maxAhead); name.End.IsZero() || name.End.After(latest) {
-		name.End = latest
+	name, signature, now := o.Name(), "", time.Now()
+	if in, _ := ctx.Value(receivedKey{}).(*received); in != nil && in.override == o {
+		name, signature = in.name, in.signature
+	} else {
+		if latest := now.Add(maxAhead); name.End.IsZero() || name.End.After(latest) {
+			name.End = latest
+		}
+		if p.keys != nil {
+			signature = sign(p.keys[0], name)
+		}
 	}
 	if name.ID == "" || name.Spec == "" || name.End.Unix() <= now.Unix() {
 		return ""
-	}
-	signature := ""
-	if in != nil && in.override == o {
-		signature = in.signature
-	} else if p.keys != nil {
-		signature = sign(p.keys[0], name)
 	}
 	value, ok := encodeToken(name, signature)
 	if !ok {
