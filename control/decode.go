@@ -266,7 +266,7 @@ func (f *fields) readForm(b *body) error {
 	}
 	form, err := url.ParseQuery(string(text))
 	if err != nil {
-		return malformed(0, "bad form: %v", err)
+		return malformed(0, "bad form: %v; in a form, write a percent sign as %%25", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(form)) {
 		given := form[name]

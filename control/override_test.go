@@ -11,6 +11,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -25,7 +26,50 @@ import (
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
 	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/registry"
 )
+
+// A middleware gives the requests of a customer full detail while a lease says so.
+func ExampleController_Offer() {
+	r := registry.New()
+	var gate spangate.Gate
+	_ = r.Register(spangate.Gym, &gate)
+	c, _ := control.New(r)
+	defer c.Close()
+	detail := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ctx := c.Offer(r.Context(), func(field string) string {
+				switch field {
+				case "path":
+					return r.URL.Path
+				case "customer": // from where the program has authenticated it
+					return r.Header.Get("X-Customer")
+				}
+				return ""
+			})
+			next.ServeHTTP(w, r.WithContext(ctx))
+		})
+	}
+	server := httptest.NewServer(detail(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Println(r.Header.Get("X-Customer"), gate.OnContext(r.Context(), spangate.BitSandbox))
+	})))
+	defer server.Close()
+
+	_, err := c.Lease(control.LeaseRequest{Owner: "ann", Spec: "all", Match: "customer=42", TTL: 10 * time.Minute})
+	if err != nil {
+		fmt.Println(err)
+	}
+	for _, customer := range []string{"41", "42"} {
+		request, _ := http.NewRequest("GET", server.URL, nil)
+		request.Header.Set("X-Customer", customer)
+		if answer, err := http.DefaultClient.Do(request); err == nil {
+			answer.Body.Close()
+		}
+	}
+	// Output:
+	// 41 false
+	// 42 true
+}
 
 // customer returns the fields of a request of this customer.
 func customer(id string) func(string) string {
@@ -405,6 +449,17 @@ func TestSpanOfAnOverrideTakesNoLock(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestOverrideWithoutRoomLeavesNothingBehind pins what each of a flood of distinct ids costs: the
+// override that carries its name on, and nothing if it is refused.
+func TestOverrideWithoutRoomLeavesNothingBehind(t *testing.T) {
+	f := newFixture(t, control.AdmitOverrides(nil), control.OverrideBudget(control.Budget{Traces: 1}))
+	require.NotNil(t, f.Admit(token("first", "all", time.Minute)))
+	name, late := token("other", "default,sandbox", time.Minute), token("other", "default,sandbox", 0)
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { f.Admit(name) }), 3.0)
+	require.Zero(t, testing.AllocsPerRun(100, func() { f.Admit(late) }))
+	control.WithOverrides(f.Controller, func(n int) { require.Equal(t, 1, n) })
 }
 
 // TestOverridesRaceWithChanges lets traces, changes of everything that overrides depend on, and reads

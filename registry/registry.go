@@ -70,8 +70,8 @@ var process Registry
 func Default() *Registry { return &process }
 
 // Register adds the namespace of c, with its groups and presets, and sets g by the spec, pin or
-// plan in force. From then on the registry sets g's word; a word stored by other code lasts until
-// the next change.
+// plan in force. From then on the registry sets g's word and reach; a value stored by other code
+// lasts until the next change.
 //
 // A gate belongs to one namespace of one registry, until the namespace is unregistered or
 // replaced. The gates of a registry that is no longer reachable are free once the garbage
