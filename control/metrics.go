@@ -67,7 +67,7 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 		o.ObserveInt64(overrides, int64(n.Live))
 		o.ObserveInt64(begun, observable(n.Chosen), metric.WithAttributes(attribute.String("spangate.override.origin", "lease")))
 		o.ObserveInt64(begun, observable(n.Received), metric.WithAttributes(attribute.String("spangate.override.origin", "process")))
-		o.ObserveInt64(overridden, observable(n.Spans))
+		o.ObserveInt64(overridden, observable(n.Started))
 		reasons := func(counter metric.Int64ObservableCounter, counts []Count) {
 			for _, count := range counts {
 				o.ObserveInt64(counter, observable(count.N), metric.WithAttributes(attribute.String("spangate.override.reason", count.Reason)))

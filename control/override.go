@@ -343,11 +343,11 @@ const maxOverrideSpec = 256
 
 // Overrides counts what overrides did in this process, as in [wire.Overrides].
 type Overrides struct {
-	Admitted                bool
-	Live                    int
-	Chosen, Received, Spans uint64
-	Cut, Refused            []Count // sorted by reason
-	Budget                  Budget
+	Admitted                  bool
+	Live                      int
+	Chosen, Received, Started uint64
+	Cut, Refused              []Count // sorted by reason
+	Budget                    Budget
 }
 
 // Count is how often something happened for one reason.
@@ -399,7 +399,7 @@ func (c *Controller) countOverrides(v *view) Overrides {
 	}
 	return Overrides{
 		Admitted: v.intent.admit, Live: o.live(), Budget: c.options.budget,
-		Chosen: o.chosen.Load(), Received: o.received.Load(), Spans: o.spans.Load(),
+		Chosen: o.chosen.Load(), Received: o.received.Load(), Started: o.spans.Load(),
 		Cut: o.cut.counts(), Refused: refused,
 	}
 }

@@ -141,7 +141,7 @@ func TestDetailActsOnChosenTracesOnly(t *testing.T) {
 		require.False(t, g.Overridden)
 	}
 	require.Equal(t, 2, s.Overrides.Live)
-	require.Equal(t, []uint64{2, 0, 1}, []uint64{s.Overrides.Chosen, s.Overrides.Received, s.Overrides.Spans})
+	require.Equal(t, []uint64{2, 0, 1}, []uint64{s.Overrides.Chosen, s.Overrides.Received, s.Overrides.Started})
 }
 
 func TestShareIsDecidedByTheTrace(t *testing.T) {
@@ -280,7 +280,7 @@ func TestBudgetOfSpansHolds(t *testing.T) {
 		require.EqualValues(t, 30, started("a"), "of this trace")
 		require.EqualValues(t, 20, started("b"))
 		o := f.State().Overrides
-		require.EqualValues(t, 100, o.Spans)
+		require.EqualValues(t, 100, o.Started)
 		require.Equal(t, 2, o.Live)
 		require.EqualValues(t, 2, o.Received)
 		require.Equal(t, []control.Count{{Reason: "spans per second", N: 190 + 240 + 220}, {Reason: "spans per trace", N: 210}}, o.Cut)
@@ -526,7 +526,7 @@ func TestEndpointTakesAndShowsDetails(t *testing.T) {
 	f.offer("42")
 	f.Admit(token("late", "all", 0))
 	s := as[wire.State](e.do("GET", "/", ""), 200)
-	require.Equal(t, wire.Overrides{Admitted: true, Live: 1, Chosen: "1", Received: "0", Spans: "0", Cut: []wire.Count{}, Refused: []wire.Count{{Reason: wire.RefusedExpired, Count: "1"}},
+	require.Equal(t, wire.Overrides{Admitted: true, Live: 1, Chosen: "1", Received: "0", Started: "0", Cut: []wire.Count{}, Refused: []wire.Count{{Reason: wire.RefusedExpired, Count: "1"}},
 		MaxTraces: 1000, MaxSpansPerSecond: 1000, MaxSpansPerTrace: 10_000, MaxTime: "1h0m0s"}, s.Overrides)
 }
 

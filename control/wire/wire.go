@@ -229,8 +229,8 @@ type Overrides struct {
 	Chosen string `json:"chosen"`
 	// Received is how many overrides have come from other processes and were admitted.
 	Received string `json:"received"`
-	// Spans is how many spans overrides have turned on.
-	Spans string `json:"spans"`
+	// Started is how many spans overrides have turned on.
+	Started string `json:"started"`
 	// Cut has the limits of the process that were reached, and what they kept from having an
 	// effect: [CutTraces] counts overrides, the others spans.
 	Cut []Count `json:"cut"`
