@@ -74,8 +74,8 @@ type snapshots struct {
 // had to wait for that gets the generation that is current after the wait.
 func (s *snapshots) get(c *Controller) *snapshot {
 	origins := c.origins(c.view.Load())  // calls the program, so not with the lock held
-	m, _ := c.sample(maxSampleAge)       // as well
-	o := c.countOverrides(c.view.Load()) // as well
+	m, _ := c.sample(maxSampleAge)       // calls the program too
+	o := c.countOverrides(c.view.Load()) // calls the program too
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := c.view.Load()

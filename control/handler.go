@@ -34,8 +34,9 @@ func CrossOrigin(p *http.CrossOriginProtection) HandlerOption {
 //	mux.Handle("/spans/", http.StripPrefix("/spans", control.Handler(c, …)))
 //
 // Any client that can reach it can read it. A change that a browser sends for another site is
-// refused with 403. The answer to a GET is built once after each change of the state, with
-// [Scopes] or overrides at most once a second too, and shared by all clients. The handler of a nil controller answers every request with 503.
+// refused with 403. The answer to a GET is built once after each change of the state, and with [Scopes]
+// or overrides also for new counts, at most once a second. All clients share it. The handler of a nil
+// controller answers every request with 503.
 func Handler(c *Controller, opts ...HandlerOption) http.Handler {
 	h := &handler{c: c, crossOrigin: http.NewCrossOriginProtection()}
 	apply(h, opts)

@@ -150,11 +150,11 @@ func Roots(roots func(gate *spangate.Gate) spangate.Mask) Option {
 //	spangate.overrides.begun   counter   overrides; attribute spangate.override.origin is lease or process
 //	spangate.overrides.spans   counter   spans that overrides have turned on
 //	spangate.overrides.cut     counter   what the [Budget] has cut; attribute spangate.override.reason
-//	spangate.overrides.refused counter   overrides that were refused; as before
-//	spangate.spans.started     counter   with [Scopes]; spans; attributes spangate.group and spangate.scope
-//	spangate.spans.withheld    counter   where the program counts them; spans that were not started; as before
+//	spangate.overrides.refused counter   overrides that were refused; the same attribute
+//	spangate.spans.started     counter   spans, with [Scopes]; attributes spangate.group and spangate.scope
+//	spangate.spans.withheld    counter   spans not started, if the program counts them; the same attributes
 //
-// A span of several groups counts to each, and one of none has no spangate.group.
+// A span of several groups counts to each; one of no group has no attribute spangate.group.
 //
 // A nil p has no effect; one that holds a nil pointer is an error of [New].
 func Metrics(p metric.MeterProvider) Option {

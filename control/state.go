@@ -159,7 +159,7 @@ func (c *Controller) stateOf(v *view, roots []string, m *sample, o Overrides, no
 	for _, scope := range s.Scopes {
 		for _, site := range scope.Sites {
 			for _, name := range site.Groups {
-				if spans[name] != nil { // not a bit without a name
+				if spans[name] != nil { // nil for a bit without a name
 					spans[name].add(site.Spans)
 				}
 			}

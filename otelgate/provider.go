@@ -188,9 +188,8 @@ func (p *TracerProvider) sitesOf(scope string) (all sites) {
 		all.special = append(all.special, special{r.Name, r.Kind, s})
 		named = named || !matchesAny(r.Scope)
 	}
-	made := false
-	all.rest, made = p.origin.siteOf(rest)
-	if made && !named && p.origin.find != nil {
+	var made bool
+	if all.rest, made = p.origin.siteOf(rest); made && !named && p.origin.find != nil {
 		p.origin.discover(all.rest)
 	}
 	return all
@@ -231,9 +230,9 @@ func (p *TracerProvider) Transparent() *TracerProvider {
 }
 
 // WithGate returns a view of p in which gate, of another namespace, replaces p's own: for rules
-// without a gate, and for views that the view's Group returns. Code that
-// finds its provider through a span of the view gets p, with p's own gate: the groups of p's
-// rules are of p's namespace. A nil gate changes nothing.
+// without a gate, and for views that the view's Group returns. Code that finds its provider
+// through a span of the view gets p, with p's own gate: the groups of p's rules are of p's
+// namespace. A nil gate changes nothing.
 func (p *TracerProvider) WithGate(gate *spangate.Gate) *TracerProvider {
 	view := p.view()
 	view.gate = cmp.Or(gate, view.gate)
