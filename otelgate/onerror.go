@@ -22,7 +22,8 @@ const OnErrorKey = attribute.Key("spangate.on_error")
 // returns an error, panics or calls [runtime.Goexit], Do makes the span after the fact, beneath
 // the nearest span that is on, with the real start and end of fn, the error, and
 // [OnErrorKey]. The spans beneath it, which ended before, are not its children: a failure that passes
-// through several calls of Do leaves a span for each, side by side.
+// through several calls of Do leaves a span for each, side by side. Such a span counts as
+// [Site].Started, and as Withheld before.
 //
 // The function gets an inert span all the same: what it writes to that is lost. OnError makes spans of
 // groups that are denied too. How many are made in a second is limited by [ErrorSpanLimit]. Built with

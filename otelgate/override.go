@@ -28,8 +28,8 @@ const OverrideKey = attribute.Key("spangate.override")
 // context that Start returns.
 //
 // sc is the span context above. Where the trace begins, it has the trace ID that the trace will have,
-// and no span ID. That ID is drawn at random and flagged so, or by the function of [OneTrace], since the
-// SDK draws its own too late: an IDGenerator of the SDK is not asked for it.
+// and no span ID. That ID is drawn at random and flagged so, or is that of [OneTrace], since the SDK
+// draws its own too late: an IDGenerator of the SDK is not asked.
 //
 // choose must be safe for concurrent use and must not start spans. A nil choose is
 // [ErrInvalidOption].
@@ -47,9 +47,11 @@ func Overrides(choose func(ctx context.Context, sc trace.SpanContext) *spangate.
 // that has a trace ID and no span ID. The SDK gives that ID to the spans beneath, and propagators
 // send nothing until one of them is on. That applies to transparent sites and [Do] too.
 //
-// The ID is drawn at random and flagged so, or by the first of traceID, for IDs of a special format,
-// such as those of AWS X-Ray. It may return the zero ID for one drawn at random, and must be safe for
-// concurrent use.
+// The ID is drawn at random and flagged so, or is that of traceID, of which there may be one. It serves IDs
+// of a special format, such as those of AWS X-Ray, and IDs that several processes know. traceID gets
+// the context that Start was given, for each root. A root that is on has its ID too, and an
+// IDGenerator of the SDK is not asked. If it returns the zero ID, the root is as without OneTrace. traceID
+// must be safe for concurrent use and must not start spans.
 func OneTrace(traceID ...func(ctx context.Context) trace.TraceID) Option {
 	return optionFunc(func(o *config) {
 		o.oneTrace = true
@@ -61,6 +63,10 @@ func OneTrace(traceID ...func(ctx context.Context) trace.TraceID) Option {
 		}
 	})
 }
+
+// special reports whether a span that is on may need more than the base's Start: it may be a root, or
+// the first span that sees an override.
+func (o *origin) special() bool { return o.traceID != nil || o.armed() }
 
 // armed reports whether an override may turn on a group of any gate.
 func (o *origin) armed() bool {
@@ -79,18 +85,26 @@ func (o *origin) armed() bool {
 // flagRandom is trace.FlagsRandom, which older versions of OpenTelemetry do not have.
 const flagRandom = trace.TraceFlags(2)
 
-// newTrace returns the span context of a new trace, without a span ID.
-func (o *origin) newTrace(ctx context.Context) trace.SpanContext {
-	var c trace.SpanContextConfig
-	if o.traceID != nil {
-		c.TraceID = o.traceID(ctx)
-	}
+// randomTrace returns the span context of a new trace, without a span ID.
+func randomTrace() trace.SpanContext {
+	c := trace.SpanContextConfig{TraceFlags: flagRandom}
 	for !c.TraceID.IsValid() {
-		c.TraceFlags = flagRandom
 		binary.NativeEndian.PutUint64(c.TraceID[:8], rand.Uint64())
 		binary.NativeEndian.PutUint64(c.TraceID[8:], rand.Uint64())
 	}
 	return trace.NewSpanContext(c)
+}
+
+// oneTraceOf returns the span context, without a span ID, that OneTrace has the spans beneath a root
+// join, or the zero value if it leaves the root alone.
+func (o *origin) oneTraceOf(ctx context.Context) trace.SpanContext {
+	switch {
+	case !o.oneTrace:
+		return trace.SpanContext{}
+	case o.traceID != nil:
+		return trace.SpanContext{}.WithTraceID(o.traceID(ctx))
+	}
+	return randomTrace()
 }
 
 // traceSpan is a span above an inert span that only has a trace ID.
@@ -111,8 +125,8 @@ func (t *gatedTracer) inTrace(ctx context.Context, sc trace.SpanContext) (contex
 // taggedKey is the key under which a context has the override that a span above has as its attribute.
 type taggedKey struct{}
 
-// startArmed is Start while an override may turn on a group.
-func (t *gatedTracer) startArmed(ctx context.Context, current any, name string, opts []trace.SpanStartOption, s *site) (context.Context, trace.Span) {
+// startSpecial is Start where the gate alone does not decide.
+func (t *gatedTracer) startSpecial(ctx context.Context, current any, name string, opts []trace.SpanStartOption, s *site) (context.Context, trace.Span) {
 	newRoot := isNewRoot(opts)
 	above, ok := current.(trace.Span)
 	if !ok || newRoot {
@@ -122,13 +136,18 @@ func (t *gatedTracer) startArmed(ctx context.Context, current any, name string, 
 	if newRoot && override != nil {
 		ctx, override = spangate.ContextWithOverride(ctx, nil), nil
 	}
-	var begun trace.SpanContext // of a trace that begins here
-	if override == nil && t.origin.overrides != nil && t.entersProcess(above) {
-		sc := above.SpanContext()
-		if !sc.HasTraceID() {
-			begun = t.origin.newTrace(ctx)
-			sc = begun
+	ask := override == nil && t.origin.overrides != nil && t.entersProcess(above) && t.origin.armed()
+	sc := above.SpanContext()
+	begins, one := !sc.HasTraceID() && !above.IsRecording(), false
+	if begins {
+		sc = t.origin.oneTraceOf(ctx)
+		one = sc.HasTraceID()
+		if !one && ask {
+			sc = randomTrace()
 		}
+		begins = sc.HasTraceID()
+	}
+	if ask {
 		if override = t.origin.overrides(ctx, sc); override != nil {
 			ctx = spangate.ContextWithOverride(ctx, override)
 		}
@@ -137,15 +156,15 @@ func (t *gatedTracer) startArmed(ctx context.Context, current any, name string, 
 	gate := s.gate.Load()
 	if gate != nil && !gate.On(s.group) && !override.On(gate, s.group) {
 		s.countWithheld()
-		if begun.HasTraceID() && (override != nil || t.origin.oneTrace) {
+		if begins && (override != nil || one) {
 			s.markRoot()
-			return t.inTrace(ctx, begun)
+			return t.inTrace(ctx, sc)
 		}
 		return t.off(ctx, current, opts, s)
 	}
 	baseCtx := ctx
-	if begun.HasTraceID() {
-		baseCtx = trace.ContextWithSpanContext(ctx, begun)
+	if begins {
+		baseCtx = trace.ContextWithSpanContext(ctx, sc)
 		if newRoot {
 			opts = withoutNewRoot(opts)
 		}

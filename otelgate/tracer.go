@@ -38,7 +38,7 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 	if gate := s.gate.Load(); gate != nil { // not &&, for which the compiler computes a bool
 		if !gate.On(s.group) {
 			if spangate.Compiled && gate.Reach()&s.group != 0 {
-				return t.startArmed(ctx, current, name, opts, s)
+				return t.startSpecial(ctx, current, name, opts, s)
 			}
 			if current == nil {
 				if t.origin.plainRoots { // as off does, but faster
@@ -51,7 +51,7 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 				return span.beneath(ctx, s.transparent || t.transparent) // as off does, but faster
 			}
 			if t.origin.overrides != nil && t.origin.armed() {
-				return t.startArmed(ctx, current, name, opts, s)
+				return t.startSpecial(ctx, current, name, opts, s)
 			}
 			s.countWithheld()
 			return t.off(ctx, current, opts, s)
@@ -60,16 +60,16 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 	// Not a function of its own: so many arguments cost a span that is on 1 %.
 	baseCtx := ctx
 	if span, ok := current.(*sdkSpan); ok && span.inert.origin == t.origin {
-		if len(opts) > 0 && t.origin.armed() { // the options may include WithNewRoot
-			return t.startArmed(ctx, current, name, opts, s)
+		if len(opts) > 0 && t.origin.special() { // the options may include WithNewRoot
+			return t.startSpecial(ctx, current, name, opts, s)
 		}
 		if same(span.ctx, ctx) {
 			baseCtx = span.base // the common case, without an allocation
 		} else {
 			baseCtx = t.baseContext(ctx, current)
 		}
-	} else if t.origin.armed() {
-		return t.startArmed(ctx, current, name, opts, s)
+	} else if t.origin.special() {
+		return t.startSpecial(ctx, current, name, opts, s)
 	} else if current != nil {
 		baseCtx = t.baseContext(ctx, current)
 	}
@@ -204,7 +204,9 @@ func (t *gatedTracer) offForeign(ctx context.Context, current any, s *site) (con
 func (t *gatedTracer) offRoot(ctx context.Context, s *site, hasTraceID bool) (context.Context, trace.Span) {
 	s.markRoot()
 	if t.origin.oneTrace && !hasTraceID {
-		return t.inTrace(ctx, t.origin.newTrace(ctx))
+		if sc := t.origin.oneTraceOf(ctx); sc.HasTraceID() {
+			return t.inTrace(ctx, sc)
+		}
 	}
 	return ctx, &t.origin.provider.none
 }
@@ -212,8 +214,8 @@ func (t *gatedTracer) offRoot(ctx context.Context, s *site, hasTraceID bool) (co
 // detach returns what the Start of a site that is off returns if the caller gave WithNewRoot:
 // spans beneath the site must not join the trace above.
 func (t *gatedTracer) detach(ctx context.Context, current any) (context.Context, trace.Span) {
-	if t.origin.oneTrace {
-		return t.inTrace(ctx, t.origin.newTrace(ctx))
+	if sc := t.origin.oneTraceOf(ctx); sc.HasTraceID() {
+		return t.inTrace(ctx, sc)
 	}
 	none := &t.origin.provider.none
 	// Also if current is not valid: the SDK joins a span context that has only a trace ID.

@@ -69,13 +69,12 @@ func (t *telemetry) startProvider(ctx context.Context, role string) (err error) 
 	}
 	sdk := sdktrace.NewTracerProvider(
 		sdktrace.WithResource(resource.NewSchemaless(gym.Resource(role)...)),
-		sdktrace.WithIDGenerator(rolloutTraces{}),
 		sdktrace.WithSpanProcessor(gym.RolloutIDs()),
 		sdktrace.WithSpanProcessor(otelsdk.EndOpenSpans(
 			// The driver counts the spans, so a full queue must block and not drop.
 			sdktrace.NewBatchSpanProcessor(exporter, sdktrace.WithBlocking(), sdktrace.WithExportTimeout(callTimeout/2)))),
 	)
-	if t.provider, err = otelgate.NewTracerProvider(sdk, t.gate, rules); err != nil {
+	if t.provider, err = otelgate.NewTracerProvider(sdk, t.gate, rules, otelgate.OneTrace(rolloutTrace)); err != nil {
 		return err
 	}
 	otel.SetTracerProvider(t.provider)

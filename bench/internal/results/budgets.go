@@ -23,6 +23,7 @@ var Budgets = []Budget{
 	{"On, 63 other groups on", "GrowthEnabled/63 others on", check, Instructions, 1},
 	{"On, 1,000 groups registered", "GrowthRegistered/1000 registered", check, Instructions, 1},
 	{"On, 10,000 leases", "GrowthLeased/leases: 10000", check, Instructions, 1},
+	{"OnContext, no override allowed", "OnContext/no override allowed", "OnContext/On", Instructions, 8. / 6},
 	{"off Start, no parent", "StartNoParent/spangate, off", "StartNoParent/trace/noop", Instructions, 1. / 6},
 	{"off Start, gated parent", "StartUnderSpan/spangate, off, gated parent", noop, Instructions, 1. / 4},
 	{"off Start, a value beneath a gated parent", "StartUnderSpan/spangate, off, a value beneath a gated parent", noop, Instructions, 0.7},

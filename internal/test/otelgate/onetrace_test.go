@@ -140,15 +140,46 @@ func TestOneTraceTakesTheIDOfItsFunction(t *testing.T) {
 		return id
 	}))
 	ctx := context.WithValue(t.Context(), key{}, 1)
-	for range 2 {
-		inner, off := f.tracerOf(off).Start(ctx, "off")
-		_, s := f.tracerOf(on).Start(inner, "on")
+	inner, inert := f.tracerOf(off).Start(ctx, "off")
+	_, s := f.tracerOf(on).Start(inner, "on")
+	s.End()
+	assert.Equal(t, id, inert.SpanContext().TraceID())
+	assert.Equal(t, id, s.SpanContext().TraceID())
+	assert.Equal(t, trace.FlagsSampled, s.SpanContext().TraceFlags(), "not drawn at random")
+
+	id = trace.TraceID{} // the root is as without OneTrace
+	for _, opts := range [][]trace.SpanStartOption{nil, {trace.WithNewRoot()}} {
+		inner, inert = f.tracerOf(off).Start(ctx, "off", opts...)
+		assert.True(t, ctx == inner)
+		checkInert(t, f, inert, trace.SpanContext{})
+		_, s = f.tracerOf(on).Start(inner, "on", opts...)
 		s.End()
-		assert.Equal(t, off.SpanContext().TraceID(), s.SpanContext().TraceID())
-		assert.Equal(t, !id.IsValid(), s.SpanContext().TraceFlags()&2 != 0, "only an ID that was drawn at random is flagged so")
-		assert.Equal(t, id.IsValid(), s.SpanContext().TraceID() == id)
-		id = trace.TraceID{} // the function leaves it to chance
+		assert.True(t, s.SpanContext().IsValid())
 	}
+}
+
+// So processes that know the ID in another way make one trace, whatever is on in each.
+func TestRootThatIsOnHasTheIDOfTheFunctionToo(t *testing.T) {
+	asked := 0
+	f := newFixture(t, on, otelgate.OneTrace(func(context.Context) trace.TraceID { asked++; return trace.TraceID{7} }))
+	ctx, root := f.tracerOf(on).Start(t.Context(), "root")
+	_, below := f.tracerOf(on).Start(ctx, "below", trace.WithAttributes())
+	below.End()
+	root.End()
+	_, s := f.tracerOf(on).Start(trace.ContextWithRemoteSpanContext(t.Context(), remote(t)), "remote")
+	s.End()
+	assert.Equal(t, 1, asked)
+	_, s = f.tracerOf(on).Start(ctx, "new root", trace.WithNewRoot())
+	s.End()
+	assert.Equal(t, 2, asked)
+	spans := f.spans()
+	for _, name := range []string{"root", "below", "new root"} {
+		assert.Equal(t, trace.TraceID{7}, spans[name].SpanContext.TraceID(), name)
+	}
+	for _, name := range []string{"root", "new root"} {
+		assert.False(t, spans[name].Parent.SpanID().IsValid(), name)
+	}
+	assert.Equal(t, remote(t).TraceID(), spans["remote"].SpanContext.TraceID())
 }
 
 // Nothing can join a trace that has no span yet.

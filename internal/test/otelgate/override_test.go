@@ -462,6 +462,57 @@ func TestChosenTraceIsWholeAcrossOtelhttpUnderEveryMask(t *testing.T) {
 	}
 }
 
+// While reach and gate change, every span has an exported parent or none, in its own trace.
+func TestChangingReachSplitsNoTrace(t *testing.T) {
+	groups := []spangate.Mask{1, 2, 4, 8}
+	override := overrideOf("o", 15)
+	f := newFixture(t, 0, otelgate.OneTrace(), otelgate.Overrides(func(_ context.Context, sc trace.SpanContext) *spangate.Override {
+		if id := sc.TraceID(); id[15]&1 == 0 {
+			return nil
+		}
+		return override
+	}))
+	done := make(chan struct{})
+	var changer, workers sync.WaitGroup
+	var traces sync.Map // of the innermost context of each nest
+	changer.Go(func() {
+		for m := spangate.Mask(0); ; m++ {
+			select {
+			case <-done:
+				return
+			default:
+				f.gate.SetReach(m % 16)
+				f.gate.Store(m / 16 % 16)
+			}
+		}
+	})
+	for range 4 {
+		workers.Go(func() {
+			for i := range 200 {
+				form := []string{"Start", "options", "transparent", "Do"}[i%4]
+				nest(form, t.Context(), f.TracerProvider, groups, func(ctx context.Context) {
+					traces.Store(trace.SpanContextFromContext(ctx).TraceID(), true)
+				})
+			}
+		})
+	}
+	workers.Wait()
+	close(done)
+	changer.Wait()
+
+	traceOf := map[trace.SpanID]trace.TraceID{{}: {}}
+	for _, s := range f.exported.GetSpans() {
+		traceOf[s.SpanContext.SpanID()] = s.SpanContext.TraceID()
+	}
+	for _, s := range f.exported.GetSpans() {
+		_, known := traces.Load(s.SpanContext.TraceID())
+		require.True(t, known, "a span is in another trace than what is beneath it")
+		above, ok := traceOf[s.Parent.SpanID()]
+		require.True(t, ok && (!s.Parent.SpanID().IsValid() || above == s.SpanContext.TraceID()), "the parent is missing or elsewhere")
+	}
+	f.gate.SetReach(0)
+}
+
 func TestOverridesWithoutAFunctionIsAnInvalidOption(t *testing.T) {
 	_, err := otelgate.NewTracerProvider(newFixture(t, 0).sdk, new(spangate.Gate), otelgate.Overrides(nil))
 	assert.ErrorIs(t, err, otelgate.ErrInvalidOption)
