@@ -232,7 +232,7 @@ func (p *Propagator) receive(ctx context.Context, carrier propagation.TextMapCar
 	}
 	signed := false
 	for _, key := range p.keys {
-		signed = signed || hmac.Equal([]byte(signature), []byte(sign(key, name)))
+		signed = signed || signature != "" && hmac.Equal([]byte(signature), []byte(sign(key, name)))
 	}
 	if !signed && (p.trust == nil || !p.trust(ctx, carrier)) {
 		if signature != "" && p.keys != nil {
