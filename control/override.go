@@ -93,16 +93,16 @@ func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
 		return false
 	}
 	budget, at := o.c.options.budget, now.Sub(all.start)
-	if o.spans.Load() >= int64(budget.SpansPerTrace) {
-		all.cut.add(wire.CutSpansPerTrace)
-		return false
+	cut := ""
+	switch {
+	case o.spans.Add(1) > int64(budget.SpansPerTrace):
+		cut = wire.CutSpansPerTrace
+	case !all.rate.take(int64(at/time.Second), budget.SpansPerSecond):
+		cut = wire.CutSpansPerSecond
 	}
-	if !all.rate.take(int64(at/time.Second), budget.SpansPerSecond) {
-		all.cut.add(wire.CutSpansPerSecond)
-		return false
-	}
-	if o.spans.Add(1) > int64(budget.SpansPerTrace) { // others were as fast
-		all.cut.add(wire.CutSpansPerTrace)
+	if cut != "" {
+		o.spans.Add(-1)
+		all.cut.add(cut)
 		return false
 	}
 	o.used.Store(int64(at))
@@ -115,7 +115,8 @@ type rate struct {
 	word atomic.Uint64 // the second in the upper 32 bits, the events in the lower
 }
 
-// take counts an event, unless limit events were counted in this second.
+// take counts an event, unless limit events were counted in this second, or in a later one if
+// a caller was faster.
 func (r *rate) take(second int64, limit int) bool {
 	for {
 		word := r.word.Load()
@@ -178,7 +179,6 @@ func (c *Controller) put(x *override, name spangate.OverrideName, made *atomic.U
 		o.cut.add(wire.CutTraces)
 		return nil
 	}
-	name.ID, name.Spec = strings.Clone(name.ID), strings.Clone(name.Spec) // so that no header stays in memory
 	x.c, x.self = c, spangate.NewOverride(name, x.on)
 	x.used.Store(int64(now.Sub(o.start)))
 	o.byID[name.ID] = x

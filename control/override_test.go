@@ -193,6 +193,11 @@ func TestDetailsOfOneTraceActTogether(t *testing.T) {
 	require.True(t, f.Begin(trace(always, 1), "").Name().End.After(time.Now().Add(time.Minute)), "a detail that adds nothing does not end it")
 
 	f = newFixture(t)
+	f.grant(t, control.LeaseRequest{Spec: "sandbox", Share: 0.5})
+	f.grant(t, control.LeaseRequest{Spec: "verify", Share: 0.25, TTL: time.Hour})
+	require.True(t, f.Begin(trace(always, 1), "").Name().End.Before(time.Now().Add(time.Minute)), "the first end")
+
+	f = newFixture(t)
 	first := f.grant(t, control.LeaseRequest{Spec: "sandbox", Match: "customer=42", TTL: time.Minute})
 	f.grant(t, control.LeaseRequest{Spec: "verify", Match: "tier=gold", TTL: time.Hour})
 	o := f.offer("42")
@@ -320,6 +325,32 @@ func TestBudgetOfTracesHoldsUnderAFlood(t *testing.T) {
 	})
 }
 
+func TestOverrideThatStartsSpansStaysLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, control.OverrideBudget(control.Budget{Traces: 2}), control.AdmitOverrides(nil))
+		admit := func(id string) *spangate.Override { return f.Admit(token(id, "sandbox", time.Hour)) }
+		used := admit("used")
+		admit("idle")
+		sleep(50 * time.Second)
+		require.Equal(t, "sandbox", f.overridden(used))
+		sleep(20 * time.Second)
+		require.Equal(t, 1, f.State().Overrides.Live)
+		later := admit("later")
+		require.Empty(t, f.overridden(admit("too many")))
+		require.Equal(t, "sandbox", f.overridden(later), "in the place of the idle one")
+		require.Same(t, used, admit("used"))
+		require.Equal(t, 2, f.State().Overrides.Live)
+	})
+}
+
+func TestRateHoldsIfACallerComesLate(t *testing.T) {
+	var r control.Rate
+	require.True(t, control.Take(&r, 7, 1))
+	require.False(t, control.Take(&r, 6, 1))
+	require.False(t, control.Take(&r, 7, 1))
+	require.True(t, control.Take(&r, 8, 1))
+}
+
 func TestAdmit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		propagator := map[string]uint64{"untrusted": 5, "oversized": 0, "expired": 2, "not admitted": 9}
@@ -344,6 +375,7 @@ func TestAdmit(t *testing.T) {
 		sleep(time.Minute)
 		require.Empty(t, f.overridden(a))
 		require.EqualValues(t, 2, f.State().Overrides.Received)
+		require.Equal(t, "job", f.overridden(f.Admit(token("a", "job", time.Minute))), "another token of the same id")
 	})
 	f := newFixture(t)
 	require.Nil(t, f.Admit(token("a", "all", time.Minute)), "by default")
