@@ -336,6 +336,7 @@ func TestOverrideThatStartsSpansStaysLive(t *testing.T) {
 		sleep(20 * time.Second)
 		require.Equal(t, 1, f.State().Overrides.Live)
 		later := admit("later")
+		require.Equal(t, 2, f.State().Overrides.Live)
 		require.Empty(t, f.overridden(admit("too many")))
 		require.Equal(t, "sandbox", f.overridden(later), "in the place of the idle one")
 		require.Same(t, used, admit("used"))
