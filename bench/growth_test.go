@@ -233,13 +233,18 @@ func BenchmarkGrowthToggling(b *testing.B) {
 // toggle swaps the gate's set hz times a second until stop is called, which returns how often it
 // did.
 func toggle(hz int) (stop func() (swaps int)) {
+	const all = spangate.PresetAll &^ spangate.BitRollout
+	return repeat(hz, func(swaps int) { gate.Store(all * spangate.Mask(swaps&1)) })
+}
+
+// repeat calls f with 0, 1, … hz times a second until stop is called, which returns how often it did.
+func repeat(hz int, f func(i int)) (stop func() (calls int)) {
 	if hz == 0 {
 		return func() int { return 0 }
 	}
-	const all = spangate.PresetAll &^ spangate.BitRollout
 	period := time.Second / time.Duration(hz)
 	var done atomic.Bool
-	swaps := 0
+	calls := 0
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for next := time.Now(); !done.Load(); {
@@ -248,15 +253,15 @@ func toggle(hz int) (stop func() (swaps int)) {
 			} else if rest > 0 {
 				continue
 			}
-			gate.Store(all * spangate.Mask(swaps&1))
-			swaps++
+			f(calls)
+			calls++
 			next = next.Add(period)
 		}
 	})
 	return func() int {
 		done.Store(true)
 		wg.Wait()
-		return swaps
+		return calls
 	}
 }
 

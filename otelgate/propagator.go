@@ -69,12 +69,13 @@ var refusals = [...]string{
 // PropagatorOption is an option of [NewPropagator].
 type PropagatorOption func(*Propagator) error
 
-// Trust admits the overrides of carriers for which allow returns true, signed or not. allow gets the
-// context as the base extracted it. It is called only if the carrier has an override that is well-formed
-// and has not ended, and must be safe for concurrent use. With a nil allow, Trust has no effect.
+// Trust admits the overrides of carriers for which allow returns true, signed or not. allow gets
+// the context as the base extracted it. It is called only if the carrier has an override that is
+// well-formed, has not ended and is not signed with a key of [Keys]. It must be safe for concurrent
+// use. With a nil allow, Trust has no effect.
 //
-// Whether the sender may ask is not enough: allow must be false for a sender that hands on the
-// baggage of its own callers without this propagator, since an override may come from any of them.
+// allow must be false for a sender that passes on the baggage of its own callers without this
+// propagator: the override may be of any of them.
 func Trust(allow func(ctx context.Context, carrier propagation.TextMapCarrier) bool) PropagatorOption {
 	return func(p *Propagator) error {
 		p.trust = allow
@@ -82,10 +83,10 @@ func Trust(allow func(ctx context.Context, carrier propagation.TextMapCarrier) b
 	}
 }
 
-// Keys admits the overrides that are signed with one of the keys, by HMAC-SHA-256, and has
-// Inject sign with the current one. A key has at least 32 bytes, drawn at random. There is at most one
-// previous key. To change the key without a gap, give all processes the new one as the previous key
-// first, then make it the current one and the old one the previous, then remove the old one.
+// Keys admits the overrides that are signed with one of the keys, by HMAC-SHA-256, and has Inject
+// sign with the current one. A key has at least 32 bytes, drawn at random; there is at most one
+// previous key. To change the key without a gap, give all processes the new one as the previous
+// key, then make it the current one and the old one the previous, then remove the old one.
 func Keys(current []byte, previous ...[]byte) PropagatorOption {
 	return func(p *Propagator) error {
 		if len(previous) > 1 {
@@ -104,23 +105,23 @@ func Keys(current []byte, previous ...[]byte) PropagatorOption {
 }
 
 // NewPropagator returns a propagator that carries what base does, and overrides. base may carry
-// baggage or not, but no other propagator of the program may: each would overwrite the other's header.
+// baggage or not. No other propagator of the program may: each would overwrite the other's header.
 //
 // Extract reads an override only with [Trust] or [Keys]; either suffices. It calls admit with the
-// name, and puts the override that admit returns into the context; with nil there is none. admit must
-// be safe for concurrent use; nil admits none. The name's ID is 1 to 64 letters, digits, '_' and '-';
-// its spec is at most 256 bytes of printable ASCII and may have names that no process knows; its end is
-// at most 25 hours ahead. What is wrong with a request's override is counted, see [Propagator.Refused], and never
-// fails the request.
+// name, and puts the override that admit returns into the context, or none if that is nil. admit
+// must be safe for concurrent use; a nil admit admits none. The name's ID is 1 to 64 letters,
+// digits, '_' and '-'. Its spec is printable ASCII of at most 256 bytes, which Extract does not
+// parse. Its end is at most 25 hours ahead. An override that is refused is counted, see
+// [Propagator.Refused], and the request is served without it.
 //
-// Inject writes the override of the context, as it was received, or signed with the current key if it
-// was made in this process or was not signed with a known one. It writes an end at most 24 hours
-// ahead. An override without an ID or a spec stays in the process. The member leaves the process in no other way: Extract
-// removes it from the context's baggage, and Inject removes one that the carrier has from elsewhere, as
-// that of a proxy has from its client.
+// Inject writes the override of the context, with the signature that it came with, or signed with
+// the current key if it was made in this process or came without a valid signature. It writes an
+// end at most 24 hours ahead. An override without an ID or a spec stays in the process. The
+// member leaves the process in no other way: Extract removes it from the context's baggage, and
+// Inject removes one that is in the carrier already, such as a proxy copies from its client.
 //
-// It fails, with [ErrNilPropagator], [ErrPlaceholder] or [ErrInvalidOption], on a base that is nil or
-// that is the placeholder of otel.GetTextMapPropagator, which would delegate to the new propagator for ever,
+// It fails, with [ErrNilPropagator], [ErrPlaceholder] or [ErrInvalidOption], on a base that is nil
+// or is OpenTelemetry's global placeholder, which would delegate to the new propagator forever,
 // and on an invalid option.
 func NewPropagator(base propagation.TextMapPropagator, admit func(spangate.OverrideName) *spangate.Override, opts ...PropagatorOption) (*Propagator, error) {
 	if isNil(base) {
@@ -141,8 +142,8 @@ func NewPropagator(base propagation.TextMapPropagator, admit func(spangate.Overr
 	return p, nil
 }
 
-// Refused yields, for each reason, how many overrides were ignored for it. Reasons come in the same order
-// every time, those that never occurred too:
+// Refused yields, for each reason, how many overrides were ignored for it. It yields every reason,
+// in the same order each time:
 //
 //	oversized      the value has more than 256 bytes, or the baggage more than 8192
 //	duplicate      the baggage has several
@@ -178,8 +179,9 @@ func (p *Propagator) Fields() []string {
 	return append(slices.Clone(fields), baggageField)
 }
 
-// Extract returns ctx with what the base extracts from carrier, and with the carrier's override if it is
-// admitted. Otherwise ctx keeps the override that it has. A nil ctx counts as [context.Background].
+// Extract returns ctx with what the base extracts from carrier, and with the carrier's override if
+// it is admitted. Otherwise ctx keeps the override that it has. A nil ctx counts as
+// [context.Background].
 func (p *Propagator) Extract(ctx context.Context, carrier propagation.TextMapCarrier) context.Context {
 	if ctx == nil {
 		ctx = context.Background()
@@ -250,8 +252,8 @@ func (p *Propagator) receive(ctx context.Context, carrier propagation.TextMapCar
 	return &received{o, name, signature}, found
 }
 
-// Inject writes what the base injects, and the override of ctx, into carrier. A nil ctx counts as
-// [context.Background].
+// Inject writes what the base injects, and the override of ctx, into carrier, whose Get must
+// return what was set. A nil ctx counts as [context.Background].
 func (p *Propagator) Inject(ctx context.Context, carrier propagation.TextMapCarrier) {
 	if ctx == nil {
 		ctx = context.Background()
