@@ -88,8 +88,11 @@ func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
 		}
 		o.resolved.Store(r)
 	}
+	if r.words[g]&m == 0 {
+		return false
+	}
 	now := time.Now()
-	if r.words[g]&m == 0 || !now.Before(o.end) {
+	if !now.Before(o.end) {
 		return false
 	}
 	budget, at := o.c.options.budget, now.Sub(all.start)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !spangate_off
-
 package control_test
 
 import (

@@ -15,21 +15,21 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// OnErrorKey is the attribute, true, of a span that [OnError] made after the fact.
+// OnErrorKey is the attribute, true, of a span that [OnError] created after its function had failed.
 const OnErrorKey = attribute.Key("spangate.on_error")
 
-// OnError is an option of [Do] and of nothing else. While the group of the span is off, and fn fails, that is,
-// returns an error, panics or calls [runtime.Goexit], Do makes the span after the fact, beneath
-// the nearest span that is on, with the real start and end of fn, the error, and
-// [OnErrorKey]. The spans beneath it, which ended before, are not its children: a failure that passes
-// through several calls of Do leaves a span for each, side by side. Such a span counts as
-// [Site].Started, and as Withheld before.
+// OnError is an option of [Do] only. If the group of the span is off and the function fails (returns
+// an error, panics or calls [runtime.Goexit]), Do creates the span afterwards: beneath the nearest span that
+// is on, with the function's real start and end, the error, and [OnErrorKey]. A failure that passes
+// through several calls of Do leaves a span for each, side by side: when an inner one is created,
+// the outer one does not exist yet.
 //
-// The function gets an inert span all the same: what it writes to that is lost. OnError makes spans of
-// groups that are denied too. How many are made in a second is limited by [ErrorSpanLimit]. Built with
+// The argument of the function is an inert span all the same, so what it writes there is lost. The
+// gate has no say: OnError creates spans of groups that are denied too. [ErrorSpanLimit] limits how
+// many are created in a second. Such a span counts as [Site].Started, and before as Withheld. Built with
 // -tags spangate_off, there are none.
 //
-// It costs two readings of the clock while the group is off.
+// OnError costs two readings of the clock while the group is off.
 func OnError() trace.SpanStartOption { return onError{trace.WithLinks()} }
 
 // onError is an option that changes nothing where a tracer gets it.
@@ -46,8 +46,8 @@ func hasOnError(opts []trace.SpanStartOption) bool {
 
 const defaultErrorSpans = 100
 
-// ErrorSpanLimit limits the spans that the provider makes for [OnError] to so many a second. Without
-// it they are 100. With zero there are none; less is [ErrInvalidOption].
+// ErrorSpanLimit limits the spans that the provider creates for [OnError] to so many a second, in place
+// of 100. With zero there are none; a negative number is [ErrInvalidOption].
 func ErrorSpanLimit(perSecond int) Option {
 	return optionFunc(func(o *config) {
 		if perSecond < 0 {
@@ -57,7 +57,7 @@ func ErrorSpanLimit(perSecond int) Option {
 	})
 }
 
-// ErrorSpansOverLimit returns how many spans were not made for [OnError] because of [ErrorSpanLimit].
+// ErrorSpansOverLimit returns how many spans were not created for [OnError] because of [ErrorSpanLimit].
 func (p *TracerProvider) ErrorSpansOverLimit() uint64 {
 	if p == nil || p.origin == nil {
 		return 0
@@ -106,6 +106,9 @@ func (t *gatedTracer) doOff(ctx context.Context, name string, span trace.Span, f
 			return
 		}
 		at := trace.WithTimestamp(end)
+		if isNewRoot(opts) {
+			opts = withoutNewRoot(opts) // Start has detached ctx, which may have the ID of the new trace
+		}
 		// The options of the caller come last: it may have given a start of its own.
 		opts := append([]trace.SpanStartOption{trace.WithTimestamp(start), trace.WithAttributes(OnErrorKey.Bool(true))}, opts...)
 		_, late := t.base.Start(t.baseContext(ctx, ctx.Value(spanKey)), name, opts...)

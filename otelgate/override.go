@@ -16,20 +16,20 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// OverrideKey is the attribute of the first span of each process in a trace with an override. Its value
-// is the override's ID. It tells a span that was not on from one that is missing: beneath it all
-// groups of the override are on, as far as the process allows.
+// OverrideKey is the attribute of the first span of each process in a trace with an override. Its
+// value is the override's ID. Where a process has put it on a span, the spans of the override's groups
+// that the trace lacks beneath were not started, or were over a limit; elsewhere they may have been off.
 const OverrideKey = attribute.Key("spangate.override")
 
-// Overrides makes choose decide which override a trace gets, if any. It is called where the trace
-// comes into the provider: for a span without a valid span above, one with a remote parent, and one
-// with WithNewRoot, whether its group is on or off; never for a context that has an override, and only
-// while a gate of the provider has a reach. The override that it returns, if that is not nil, is in the
-// context that Start returns.
+// Overrides makes choose decide which override a trace gets, if any. choose is called where the trace
+// comes into the provider: by the Start of a span without a valid span above, of one with a remote
+// parent, and of one with WithNewRoot, whether its group is on or off. It is called only while a gate
+// of the provider has a reach, and never for a context that has an override. The override that it
+// returns, if that is not nil, is in the context that Start returns.
 //
-// sc is the span context above. Where the trace begins, it has the trace ID that the trace will have,
-// and no span ID. That ID is drawn at random and flagged so, or is that of [OneTrace], since the SDK
-// draws its own too late: an IDGenerator of the SDK is not asked.
+// sc is the span context above. Where the trace begins, sc has the trace ID that the trace will have,
+// and no span ID. That ID is drawn at random and flagged so, or is that of [OneTrace]. It replaces
+// the one that the IDGenerator of the SDK would draw, which comes too late.
 //
 // choose must be safe for concurrent use and must not start spans. A nil choose is
 // [ErrInvalidOption].
@@ -43,15 +43,16 @@ func Overrides(choose func(ctx context.Context, sc trace.SpanContext) *spangate.
 }
 
 // OneTrace makes the spans beneath a site that is off join one trace where there is no span above:
-// several roots of one trace, and not a trace each. Such a site puts an inert span in the context
-// that has a trace ID and no span ID. The SDK gives that ID to the spans beneath, and propagators
-// send nothing until one of them is on. That applies to transparent sites and [Do] too.
+// several roots of one trace, and not a trace each. Such a site, a transparent one and [Do] too, puts an
+// inert span in the context that has a trace ID and no span ID. The SDK gives that ID to the spans
+// beneath. Propagators send nothing until one of them is on.
 //
-// The ID is drawn at random and flagged so, or is that of traceID, of which there may be one. It serves IDs
-// of a special format, such as those of AWS X-Ray, and IDs that several processes know. traceID gets
-// the context that Start was given, for each root. A root that is on has its ID too, and an
-// IDGenerator of the SDK is not asked. If it returns the zero ID, the root is as without OneTrace. traceID
-// must be safe for concurrent use and must not start spans.
+// The ID is drawn at random and flagged so. Instead it may be that of a function, which is for IDs of
+// a special format, such as those of AWS X-Ray, and for IDs that several processes know. The function
+// gets the context that Start was given, for each span without a span above and each with WithNewRoot.
+// One that is on has the function's ID too, in place of the one that the IDGenerator of the SDK would
+// draw. If the function returns the zero ID, the span is as without OneTrace. It must be safe for concurrent
+// use and must not start spans. A nil function and a second one are [ErrInvalidOption].
 func OneTrace(traceID ...func(ctx context.Context) trace.TraceID) Option {
 	return optionFunc(func(o *config) {
 		o.oneTrace = true

@@ -46,6 +46,11 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 					s.markRoot()
 					return ctx, &t.origin.provider.none
 				}
+				if !t.origin.oneTrace && !t.origin.armed() { // not ||, which would slow the former case
+					s.countWithheld()
+					s.markRoot()
+					return ctx, &t.origin.provider.none
+				}
 			} else if span, ok := current.(*sdkSpan); ok && span.inert.origin == t.origin && len(opts) == 0 {
 				s.countWithheld()
 				return span.beneath(ctx, s.transparent || t.transparent) // as off does, but faster

@@ -110,6 +110,7 @@ func TestOnErrorOfANewRootIsARoot(t *testing.T) {
 		require.Len(t, spans, 3)
 		assert.False(t, spans["s"].Parent.SpanID().IsValid())
 		assert.NotEqual(t, above.SpanContext().TraceID(), spans["s"].SpanContext.TraceID())
+		assert.Equal(t, opts != nil, spans["s"].SpanContext.TraceID() == spans["below"].SpanContext.TraceID(), "OneTrace has both in one trace")
 	}
 }
 
