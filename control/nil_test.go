@@ -103,6 +103,8 @@ func TestMeterProviderThatIsANilPointerIsRefused(t *testing.T) {
 func TestBounds(t *testing.T) {
 	require.Equal(t, 128, control.MaxOwnerLen)
 	require.Equal(t, 1024, control.MaxWhyLen)
+	require.Equal(t, 1024, control.MaxMatchLen)
+	require.Equal(t, 160, control.MaxDetailSpecLen)
 	require.Equal(t, 10_000, control.DefaultMaxLeases)
 	require.Equal(t, 24*time.Hour, control.DefaultMaxTTL)
 
