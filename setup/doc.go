@@ -14,7 +14,8 @@
 //	spangate quiet otelsql --for 10m --url http://localhost:8080/spans/
 //
 // Options set the baseline ([Environment], [File]), choose groups by rules ([Rules], [RulesText],
-// [ReadyRules]), and add groups of the program's own ([Catalog]).
+// [ReadyRules]), add groups of the program's own ([Catalog]), and carry what is on for one trace to
+// other processes ([Overrides]).
 //
 // A program that needs another combination calls [otelgate.NewTracerProvider], [registry.Scopes],
 // [control.New] and [control.Handler] itself.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.opentelemetry.io/otel/propagation"
+
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
 	"github.com/spangate/spangate/internal/spec"
@@ -18,18 +20,20 @@ import (
 type Option func(*options)
 
 type options struct {
-	registry *registry.Registry
-	baseline control.Baseline
-	catalogs []catalog
-	rules    ruleGroups
-	gated    []otelgate.Option
-	ready    otelgate.Rules // those of ReadyRules; also in gated
-	withheld bool
-	control  []control.Option
-	handler  []control.HandlerOption
-	file     string
-	watch    []control.WatchOption
-	err      error // the first error of an option
+	registry   *registry.Registry
+	baseline   control.Baseline
+	catalogs   []catalog
+	rules      ruleGroups
+	gated      []otelgate.Option
+	ready      otelgate.Rules // those of ReadyRules; also in gated
+	withheld   bool
+	control    []control.Option
+	handler    []control.HandlerOption
+	file       string
+	watch      []control.WatchOption
+	propagator func(admit func(spangate.OverrideName) *spangate.Override) (*otelgate.Propagator, error) // of Overrides, or nil
+	admits     bool                                                                                     // whether opts of Overrides may admit some
+	err        error                                                                                    // the first error of an option
 }
 
 // catalog has the arguments of [registry.Registry.Register].
@@ -121,6 +125,25 @@ func Token(token string) Option { return Handler(control.Authorize(control.Beare
 // [otelgate.Discover] in place of [registry.Scopes].
 func Provider(opts ...otelgate.Option) Option {
 	return func(o *options) { o.gated = append(o.gated, opts...) }
+}
+
+// Overrides makes [Parts.Propagator], which carries overrides between processes beside what base
+// carries: a trace for which a lease has turned on more in one process has it in the others too.
+// Overrides of other processes are sent on and have an effect only if opts say which requests
+// may bring one, by [otelgate.Keys] or [otelgate.Trust]:
+//
+//	setup.Overrides(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}), otelgate.Keys(key))
+//	…
+//	otel.SetTextMapPropagator(parts.Propagator)
+//
+// An error of [otelgate.NewPropagator] is one of [New], as for a base that is nil.
+func Overrides(base propagation.TextMapPropagator, opts ...otelgate.PropagatorOption) Option {
+	return func(o *options) {
+		o.admits = len(opts) > 0
+		o.propagator = func(admit func(spangate.OverrideName) *spangate.Override) (*otelgate.Propagator, error) {
+			return otelgate.NewPropagator(base, admit, opts...)
+		}
+	}
 }
 
 // CountWithheld counts and shows the spans that are not started because their groups are off;

@@ -3,6 +3,7 @@
 package setup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,8 +25,12 @@ type Parts struct {
 	// TracerProvider starts spans of the base while their groups are on. Install it with
 	// otel.SetTracerProvider, or pass it to libraries.
 	TracerProvider *otelgate.TracerProvider
-	// Controller decides which groups are on.
+	// Controller decides which groups are on. Its leases may act on a share of traces
+	// ([control.LeaseRequest.Share]), and on those of some requests if the program calls
+	// [control.Controller.Offer].
 	Controller *control.Controller
+	// Propagator is that of [Overrides], or nil.
+	Propagator *otelgate.Propagator
 	// Handler is the endpoint of Controller, as [control.Handler] returns it.
 	Handler http.Handler
 	// Registry has the groups. Libraries with catalogs of their own register with it at any time.
@@ -59,15 +64,25 @@ func New(base trace.TracerProvider, opts ...Option) (*Parts, error) {
 	if o.err != nil {
 		return nil, o.err
 	}
-	gate, gated := o.rules.gate, []otelgate.Option{otelgate.Discover(registry.Scopes(o.registry))}
+	p := &Parts{Registry: o.registry}
+	gate, gated := o.rules.gate, []otelgate.Option{
+		otelgate.Discover(registry.Scopes(o.registry)),
+		otelgate.Overrides(func(_ context.Context, sc trace.SpanContext) *spangate.Override {
+			return p.Controller.Begin(sc.TraceID(), sc.TraceState().Get("ot"))
+		}),
+	}
 	if len(o.catalogs) > 0 {
 		gate, gated = o.catalogs[0].gate, append(gated, otelgate.Names(o.catalogs[0].catalog))
 	}
-	provider, err := otelgate.NewTracerProvider(base, gate, append(gated, o.gated...)...)
-	if err != nil {
+	var err error
+	if p.TracerProvider, err = otelgate.NewTracerProvider(base, gate, append(gated, o.gated...)...); err != nil {
 		return nil, err
 	}
-	p := &Parts{Registry: o.registry, TracerProvider: provider}
+	if o.propagator != nil {
+		if p.Propagator, err = o.propagator(func(name spangate.OverrideName) *spangate.Override { return p.Controller.Admit(name) }); err != nil {
+			return nil, err
+		}
+	}
 	if err := p.start(&o); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -99,9 +114,13 @@ func (p *Parts) start(o *options) error {
 		return fmt.Errorf("%w; if the namespace is of another setup.New, close its Parts first, or use another registry", err)
 	}
 	spans := spans{p.TracerProvider, append(o.catalogs, made), o.ready, o.withheld}
-	controls := append([]control.Option{
+	controls := []control.Option{
 		control.StartupBaseline(o.baseline), control.Roots(p.TracerProvider.Roots), control.Scopes(spans.list),
-	}, o.control...)
+	}
+	if o.admits {
+		controls = append(controls, control.AdmitOverrides(p.Propagator.Refused))
+	}
+	controls = append(controls, o.control...)
 	if p.Controller, err = control.New(p.Registry, controls...); err != nil {
 		return err
 	}
