@@ -34,7 +34,7 @@ func newPrinter(w io.Writer, environment []string) *printer {
 }
 
 // intro lists the processes.
-func (p *printer) intro(d *driver) {
+func (p *printer) intro(d *driver, o *options) {
 	fmt.Fprintln(p, bold.Render("Rollouts on four processes, their spans switched by group while they run"))
 	for _, process := range d.processes {
 		fmt.Fprintf(p, "%-9s  process %-7d  %s\n", process.role, process.pid, process.spans.URL())
@@ -45,7 +45,7 @@ func (p *printer) intro(d *driver) {
 		fmt.Fprintln(p, "Nothing is instrumented, so there are no spans.")
 	case d.received == nil:
 		fmt.Fprintf(p, "Their spans go to %s; none are drawn here.\n", d.telemetry.collector)
-	default:
+	case !o.detailOne:
 		fmt.Fprintln(p, "The first rollout of each job is drawn.")
 	}
 }
@@ -178,6 +178,7 @@ func (p *printer) instructions(d *driver) {
   export %s=%s
   go run ./cmd/spangate get
   go run ./cmd/spangate lease sandbox --for 30s
+  go run ./cmd/spangate detail all --share 20%% --for 1m --url %[4]s
   curl -H "Authorization: Bearer $%[2]s" ${SPANGATE_URL}leases -d spec=sandbox -d ttl=30s -d owner=me
-`, d.resources.spans.URL(), tokenVariable, d.token)
+`, d.resources.spans.URL(), tokenVariable, d.token, d.processes[0].spans.URL())
 }
