@@ -15,6 +15,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/otelgate"
 )
 
 // printer prints text for people: with colours and box characters on a terminal, in ASCII elsewhere.
@@ -169,6 +170,9 @@ func (p *printer) instructions(d *driver) {
 		drawn = "its spans go to your collector."
 	}
 	fmt.Fprintln(p, "Every second a rollout runs;", drawn)
+	if d.received != nil {
+		fmt.Fprintln(p, "A star marks a span with the attribute", otelgate.OverrideKey)
+	}
 	fmt.Fprintln(p, "Change what is on in a browser, with the token below:")
 	for _, process := range d.processes {
 		fmt.Fprintf(p, "  %-9s  %s\n", process.role, process.spans.URL())
