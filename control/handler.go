@@ -128,7 +128,7 @@ func (h *handler) serveState(w http.ResponseWriter, r *http.Request) {
 	switch s := h.snapshots.get(h.c); {
 	case prefersHTML(r.Header):
 		h.answerPage(w, r, s)
-	case !s.hadRoots && s.sample == nil && unchanged(r.Header, s.tag):
+	case !s.hadRoots && s.sample == nil && s.file == nil && unchanged(r.Header, s.tag):
 		w.Header().Set("ETag", s.tag)
 		w.WriteHeader(http.StatusNotModified)
 	default:
