@@ -79,7 +79,12 @@ func File(path string, opts ...control.WatchOption) Option {
 // the registry has when New is called, has a group of the same name: then the two switch together,
 // and the presets of that catalog decide for both.
 //
-// The first rule that matches a span decides; rules are in the order of the options that add them.
+// The first rule that matches a span decides; rules are in the order of the options that add them. A
+// scope that a rule names gets no group of its own: its spans that no rule matches are in no group, and
+// always on. A last rule for the whole scope puts them in one:
+//
+//	github.com/XSAM/otelsql client = sql
+//	github.com/XSAM/otelsql = sql_other
 func Rules(rules otelgate.NamedRules) Option {
 	return func(o *options) { o.gated = append(o.gated, o.resolve(rules)) }
 }
