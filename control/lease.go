@@ -115,7 +115,7 @@ func (c *Controller) checkLease(req LeaseRequest) error {
 		op, input = opQuiet, req.Quiet
 	}
 	if onlyExcludes(input) {
-		return &Error{Op: op, Input: input, Err: because(ErrNoEffect, "each '-' takes a name out of what the other names select, and there are no others; leave out the '-'")}
+		return &Error{Op: op, Input: input, Err: because(ErrNoEffect, "each '-' takes a name out of what the other names select, and there are none; to turn a group off, quiet it by its name, without the '-'")}
 	}
 	return &Error{Op: op, Input: input, Err: because(ErrNoEffect, "it selects no group, to add or to quiet; name one that is registered, or allow pending names")}
 }

@@ -480,7 +480,7 @@ func TestLeaseOfExclusionsAloneSaysThatTheMinusIsAtFault(t *testing.T) {
 			req.Owner, req.TTL = "me", time.Minute
 			_, err := f.Lease(req)
 			require.ErrorIs(t, err, control.ErrNoEffect, "%q", spec)
-			require.Equal(t, minus, strings.Contains(err.Error(), "leave out the '-'"), "%q: %v", spec, err)
+			require.Equal(t, minus, strings.Contains(err.Error(), "quiet it by its name, without the '-'"), "%q: %v", spec, err)
 			require.Contains(t, err.Error(), strconv.Quote(spec))
 		}
 	}
