@@ -58,7 +58,7 @@ type snapshot struct {
 	counted   time.Time // when overrides was made
 	overrides Overrides
 	file      *File // may change within a generation too
-	varied    bool // a snapshot of this generation has had roots or other overrides, so an equal tag may be of another state
+	varied    bool  // a snapshot of this generation has had roots or other overrides, so an equal tag may be of another state
 	tag       string
 	json      [][]byte // between the parts belong the Left of each lease, Now and Writable
 	page      *page.Page

@@ -47,7 +47,7 @@ type Controller struct {
 	samples   samples
 	overrides overrides
 	file      atomic.Pointer[File] // the immutable state of the watched file
-	closed    context.Context // done once Close has made its change; its cause is the error of later ones
+	closed    context.Context      // done once Close has made its change; its cause is the error of later ones
 	stop      context.CancelCauseFunc
 	timer     *time.Timer // calls onTimer at the end of the first lease; the registry's lock guards it
 }
