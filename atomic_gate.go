@@ -3,6 +3,7 @@
 package spangate
 
 import (
+	"context"
 	"sync/atomic"
 
 	"golang.org/x/sys/cpu"
@@ -14,10 +15,11 @@ import (
 // use; go vet reports a copy. It is safe for concurrent use, with the memory order of
 // [sync/atomic]. Methods that [atomic.Uint64] has too are named as there.
 type Gate struct {
-	_    [0]atomic.Uint64 // aligns word to 8 bytes on every processor, and makes go vet report a copy
-	_    cpu.CacheLinePad // so that no other variable shares word's cache line; empty on wasm
-	word uint64
-	_    cpu.CacheLinePad
+	_     [0]atomic.Uint64 // aligns word to 8 bytes on every processor, and makes go vet report a copy
+	_     cpu.CacheLinePad // so that no other variable shares word's cache line; empty on wasm
+	word  uint64
+	reach uint64
+	_     cpu.CacheLinePad
 }
 
 // NewGate returns a gate with the groups of m on.
@@ -42,6 +44,28 @@ func (g *Gate) On(m Mask) bool {
 	// behind for a call that is inlined into an inlined call.
 	return Compiled && Mask(atomic.LoadUint64(&g.word))&m != 0
 }
+
+// OnContext reports whether at least one group of m is on, for all or for the trace of ctx by its
+// [Override]. A nil ctx has no override. While no override may turn on a group of m, OnContext is
+// one load and one OR more than [Gate.On], and inlines.
+func (g *Gate) OnContext(ctx context.Context, m Mask) bool {
+	if Compiled && Mask(atomic.LoadUint64(&g.word)|atomic.LoadUint64(&g.reach))&m != 0 {
+		return g.onOverridden(ctx, m)
+	}
+	return false
+}
+
+// onOverridden is OnContext for groups of which one is on or may be turned on by an override.
+func (g *Gate) onOverridden(ctx context.Context, m Mask) bool {
+	return g.On(m) || OverrideFromContext(ctx).On(g, m)
+}
+
+// Reach returns the groups that an override may turn on.
+func (g *Gate) Reach() Mask { return Mask(atomic.LoadUint64(&g.reach)) }
+
+// SetReach sets the groups that an override may turn on. With none, which is the zero value, no
+// override has an effect on the gate. Package control sets the reach of the gates that it has.
+func (g *Gate) SetReach(m Mask) { atomic.StoreUint64(&g.reach, uint64(m)) }
 
 // Load returns the groups that are on.
 func (g *Gate) Load() Mask { return Mask(atomic.LoadUint64(&g.word)) }

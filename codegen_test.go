@@ -100,13 +100,28 @@ func TestSiteCompilesToALoadATestAndABranch(t *testing.T) {
 	}
 }
 
+// While no override may turn on the group, OnContext is a load and an OR more than On, written by
+// hand too. It calls a function only if the bit is set in one of the two words.
+func TestSiteWithAContextIsALoadAndAnOrMore(t *testing.T) {
+	for arch, want := range map[string]string{
+		"amd64": "INCQ MOVQ MOVQ ORQ BTL JAE",
+		"arm64": "ADRP MOVD ADD ADRP MOVD ADRP ADD LDAR ADRP ADD LDAR ORR TBZ",
+	} {
+		in, out := disassemble(t, arch, ""), disassemble(t, arch, "spangate_off")
+		for _, site := range []string{"Context", "ContextByHand"} {
+			assert.Contains(t, strings.Join(in[site], " "), " "+want+" ", "%s on %s", site, arch)
+		}
+		assert.Equal(t, out["Absent"], out["Context"], "on %s, compiled out", arch)
+	}
+}
+
 // Callers expect these calls to cost nothing.
 func TestInlining(t *testing.T) {
 	_, report := goCommand(t, "amd64", "build", "-gcflags=-m", ".")
 	for _, name := range []string{
 		"Mask.HasAny", "Mask.HasAll", "Mask.With", "Mask.Without", "Mask.Count", "Mask.Bits",
 		"(*Gate).On", "(*Gate).Load", "(*Gate).Store", "(*Gate).Swap", "(*Gate).CompareAndSwap",
-		"(*Gate).Enable", "(*Gate).Disable", "(*Catalog).All", "(*Catalog).Select", "Parse",
+		"(*Gate).Enable", "(*Gate).Disable", "(*Gate).OnContext", "(*Gate).Reach", "(*Gate).SetReach", "(*Catalog).All", "(*Catalog).Select", "Parse",
 	} {
 		assert.True(t, strings.Contains(report, ": can inline "+name+"\n"), "%s is not inlined", name)
 	}
@@ -119,16 +134,20 @@ func TestAllocations(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	gate := spangate.NewGate(spangate.PresetDefault)
+	armed := spangate.NewGate(0)
+	armed.SetReach(spangate.BitSandbox)
+	overridden := spangate.ContextWithOverride(t.Context(), spangate.NewOverride(spangate.OverrideName{}, func(*spangate.Gate, spangate.Mask) bool { return true }))
 	selection := spangate.Gym.Select(0)
 	buf := make([]byte, 0, 256)
 	for name, f := range map[string]func(){
-		"On":      func() { _ = gate.On(spangate.BitRollout) },
-		"Load":    func() { sink = gate.Load() },
-		"Store":   func() { gate.Store(spangate.PresetAll) },
-		"Swap":    func() { sink = gate.Swap(spangate.PresetAll) },
-		"Enable":  func() { sink = gate.Enable(spangate.BitSandbox) },
-		"Disable": func() { sink = gate.Disable(spangate.BitSandbox) },
-		"HasAny":  func() { _ = sink.HasAny(spangate.BitAgent) },
+		"On":        func() { _ = gate.On(spangate.BitRollout) },
+		"OnContext": func() { _ = armed.OnContext(overridden, spangate.BitSandbox) },
+		"Load":      func() { sink = gate.Load() },
+		"Store":     func() { gate.Store(spangate.PresetAll) },
+		"Swap":      func() { sink = gate.Swap(spangate.PresetAll) },
+		"Enable":    func() { sink = gate.Enable(spangate.BitSandbox) },
+		"Disable":   func() { sink = gate.Disable(spangate.BitSandbox) },
+		"HasAny":    func() { _ = sink.HasAny(spangate.BitAgent) },
 		"Bits": func() {
 			for b := range spangate.PresetAll.Bits() {
 				sink = b

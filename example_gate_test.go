@@ -5,6 +5,7 @@
 package spangate_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spangate/spangate"
@@ -41,6 +42,23 @@ func Example() {
 	// Output:
 	// nothing happens here
 	// a query span starts here
+}
+
+// An operator turns a group on for one trace.
+func ExampleGate_OnContext() {
+	var gate spangate.Gate
+	gate.SetReach(spangate.BitSandbox) // package control does this
+	override := spangate.NewOverride(spangate.OverrideName{Spec: "sandbox", ID: "d1"},
+		func(_ *spangate.Gate, m spangate.Mask) bool { return m.HasAny(spangate.BitSandbox) })
+
+	ctx := context.Background()
+	fmt.Println(gate.OnContext(ctx, spangate.BitSandbox))
+	ctx = spangate.ContextWithOverride(ctx, override)
+	fmt.Println(gate.OnContext(ctx, spangate.BitSandbox), gate.OnContext(ctx, spangate.BitAgent))
+
+	// Output:
+	// false
+	// true false
 }
 
 func ExampleGate() {

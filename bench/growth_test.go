@@ -173,9 +173,9 @@ func read(n, checks int) {
 }
 
 // BenchmarkGrowthGoroutinesSpan has 1 to GOMAXPROCS goroutines start and end spans of one site,
-// each b.N of them. The gate counts every one: if the goroutines waited for each other at the
-// count, the rows through the gate would grow more with the goroutines than those of the SDK alone,
-// whose own growth is the memory allocator's and the garbage collector's.
+// each b.N of them. The gate counts every span. If goroutines waited for each other to count, the
+// rows through the gate would grow more with the number of goroutines than those of the SDK alone.
+// Those grow too, by the work of the memory allocator and the garbage collector.
 func BenchmarkGrowthGoroutinesSpan(b *testing.B) {
 	for n := 1; n <= runtime.GOMAXPROCS(0); n *= 2 {
 		b.Run(fmt.Sprintf("SDK, started by %d", n), func(b *testing.B) { startTogether(b, n, recording()) })
@@ -233,13 +233,18 @@ func BenchmarkGrowthToggling(b *testing.B) {
 // toggle swaps the gate's set hz times a second until stop is called, which returns how often it
 // did.
 func toggle(hz int) (stop func() (swaps int)) {
+	const all = spangate.PresetAll &^ spangate.BitRollout
+	return repeat(hz, func(swaps int) { gate.Store(all * spangate.Mask(swaps&1)) })
+}
+
+// repeat calls f with 0, 1, … hz times a second until stop is called, which returns how often it did.
+func repeat(hz int, f func(i int)) (stop func() (calls int)) {
 	if hz == 0 {
 		return func() int { return 0 }
 	}
-	const all = spangate.PresetAll &^ spangate.BitRollout
 	period := time.Second / time.Duration(hz)
 	var done atomic.Bool
-	swaps := 0
+	calls := 0
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for next := time.Now(); !done.Load(); {
@@ -248,15 +253,15 @@ func toggle(hz int) (stop func() (swaps int)) {
 			} else if rest > 0 {
 				continue
 			}
-			gate.Store(all * spangate.Mask(swaps&1))
-			swaps++
+			f(calls)
+			calls++
 			next = next.Add(period)
 		}
 	})
 	return func() int {
 		done.Store(true)
 		wg.Wait()
-		return swaps
+		return calls
 	}
 }
 
@@ -294,9 +299,9 @@ func BenchmarkGrowthNeighbour(b *testing.B) {
 
 // inPadding returns a variable in the padding of g that is on the word's cache line.
 func inPadding(g *spangate.Gate) *atomic.Uint64 {
-	const word = (unsafe.Sizeof(*g) - 8) / 2 // the padding is the same on both sides
+	const word = (unsafe.Sizeof(*g) - 16) / 2 // the padding is the same on both sides of two words
 	if (uintptr(unsafe.Pointer(g))+word)%64 < 8 {
-		return (*atomic.Uint64)(unsafe.Add(unsafe.Pointer(g), word+8))
+		return (*atomic.Uint64)(unsafe.Add(unsafe.Pointer(g), word+16))
 	}
 	return (*atomic.Uint64)(unsafe.Add(unsafe.Pointer(g), word-8))
 }

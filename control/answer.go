@@ -10,6 +10,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -51,13 +52,15 @@ func marshal(v any) []byte {
 // snapshot is the state of one generation as JSON and as a page, without what differs between
 // two answers of one generation: Now, Writable, and the Left of each lease. It is immutable.
 type snapshot struct {
-	view     *view
-	roots    []string // which may change within a generation, as sample
-	sample   *sample
-	hadRoots bool // a snapshot of this generation has had roots, so an equal tag may be of another state
-	tag      string
-	json     [][]byte // between the parts belong the Left of each lease, Now and Writable
-	page     *page.Page
+	view      *view
+	roots     []string // which may change within a generation, as sample and overrides
+	sample    *sample
+	counted   time.Time // when overrides was made
+	overrides Overrides
+	varied    bool // a snapshot of this generation has had roots or other overrides, so an equal tag may be of another state
+	tag       string
+	json      [][]byte // between the parts belong the Left of each lease, Now and Writable
+	page      *page.Page
 }
 
 // snapshots keeps the last snapshot, so that it is built once for any number of requests. The
@@ -70,17 +73,22 @@ type snapshots struct {
 // get returns the snapshot of the current generation. Only one is built at a time. A caller that
 // had to wait for that gets the generation that is current after the wait.
 func (s *snapshots) get(c *Controller) *snapshot {
-	origins := c.origins(c.view.Load()) // calls the program, so not with the lock held
-	m, _ := c.sample(maxSampleAge)      // as well
+	origins := c.origins(c.view.Load())  // calls the program, so not with the lock held
+	m, _ := c.sample(maxSampleAge)       // calls the program too
+	o := c.countOverrides(c.view.Load()) // calls the program too
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := c.view.Load()
 	roots := v.roots(origins)
 	same := s.last != nil && s.last.view == v
-	if !same || !slices.Equal(s.last.roots, roots) || s.last.sample != m {
-		state := wireState(c.stateOf(v, roots, m, time.Time{}))
+	if same && time.Since(s.last.counted) < maxSampleAge {
+		o = s.last.overrides
+	}
+	recounted := same && !reflect.DeepEqual(o, s.last.overrides)
+	if !same || recounted || !slices.Equal(s.last.roots, roots) || s.last.sample != m {
+		state := wireState(c.stateOf(v, roots, m, o, time.Time{}))
 		s.last = &snapshot{
-			view: v, roots: roots, sample: m, hadRoots: len(roots) > 0 || same && s.last.hadRoots,
+			view: v, roots: roots, sample: m, counted: time.Now(), overrides: o, varied: len(roots) > 0 || recounted || same && s.last.varied,
 			tag: quote(state.Generation), json: split(state), page: page.New(state),
 		}
 	}
@@ -187,6 +195,8 @@ func (h *handler) refusal(err error) *badRequest {
 	case errors.Is(err, ErrTTL):
 		bad.body.Field = "ttl"
 	case errors.Is(err, ErrOwner) && failed != nil:
+		bad.body.Field = failed.Op
+	case errors.Is(err, ErrDetail) && failed != nil:
 		bad.body.Field = failed.Op
 	case errors.Is(err, ErrWhy):
 		bad.body.Field = "why"

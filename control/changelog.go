@@ -60,7 +60,7 @@ func (c *Controller) publish(g plan.Generation, in intent) {
 		Old: old.enabled, New: enabled,
 	}
 	latest := old.changes[:min(len(old.changes), maxChanges-1)]
-	c.view.Store(&view{Generation: g, intent: in, enabled: enabled, changes: slices.Concat([]Change{change}, latest)})
+	c.view.Store(&view{Generation: g, intent: in, enabled: enabled, rules: newRules(g, in), changes: slices.Concat([]Change{change}, latest)})
 	c.metrics.count(change.Kind)
 	c.queue.put(func() { c.reportChange(at, change) })
 	for _, record := range c.control.Records() {

@@ -37,17 +37,18 @@ import (
 // SetSpec is called: until then the controller's changes turn nothing on or off, and the first
 // change after the SetSpec puts the controller's set in force again. The change log shows both.
 type Controller struct {
-	control  plan.Control
-	options  options
-	instance string // tells this controller's generations from those of any other
-	metrics  metrics
-	view     atomic.Pointer[view] // of the current generation; stored with the registry's lock held
-	queue    queue
-	refusals refusals
-	samples  samples
-	closed   context.Context // done once Close has made its change; its cause is the error of later ones
-	stop     context.CancelCauseFunc
-	timer    *time.Timer // calls onTimer at the end of the first lease; the registry's lock guards it
+	control   plan.Control
+	options   options
+	instance  string // tells this controller's generations from those of any other
+	metrics   metrics
+	view      atomic.Pointer[view] // of the current generation; stored with the registry's lock held
+	queue     queue
+	refusals  refusals
+	samples   samples
+	overrides overrides
+	closed    context.Context // done once Close has made its change; its cause is the error of later ones
+	stop      context.CancelCauseFunc
+	timer     *time.Timer // calls onTimer at the end of the first lease; the registry's lock guards it
 }
 
 const (
@@ -75,6 +76,7 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 	c := &Controller{options: o, instance: strings.ToLower(rand.Text()[:8])}
 	c.closed, c.stop = context.WithCancelCause(context.Background())
 	c.queue.report, c.queue.held = c.reportDropped, true
+	c.overrides.init()
 	if err := c.metrics.register(c, o.meters); err != nil {
 		return nil, err
 	}
@@ -87,11 +89,12 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 	}
 	defer control.End()
 	c.control = control
-	c.view.Store(&view{Generation: now, enabled: now.Enabled()})
+	c.view.Store(&view{Generation: now, enabled: now.Enabled(), rules: newRules(now, intent{})})
 	c.timer = time.AfterFunc(time.Hour, c.onTimer)
 	c.timer.Stop() // until there is a lease
 	t := &tx{c, time.Now(), intent{
-		baseline: o.startup, startup: o.startup, deny: o.deny, ceiling: o.ceiling, specs: counts{}, quiets: counts{},
+		baseline: o.startup, startup: o.startup, deny: o.deny, ceiling: o.ceiling, admit: o.admit,
+		specs: counts{}, quiets: counts{}, details: counts{}, revoked: counts{},
 	}}
 	t.commit(KindBaseline, o.startup.Who, o.startup.Why)
 	time.AfterFunc(startDelay, c.queue.resume)
@@ -154,7 +157,7 @@ func (c *Controller) usable() error {
 	return nil
 }
 
-// Close ends every lease and every [FileWatch] of c, and releases the registry: the baseline stays
+// Close ends every lease, every override and every [FileWatch] of c, and releases the registry: the baseline stays
 // on until something else is set, and [New] can make another controller. From then on changes of c
 // are refused with [ErrClosed], and its State stays as it is. A second Close makes no change.
 //
@@ -170,6 +173,7 @@ func (c *Controller) Close() error {
 	var failed error
 	if t, err := c.begin(author{}); err == nil { // it is not closed yet
 		t.drop(0, len(t.intent.leases))
+		t.intent.admit = false
 		t.commit(KindClose, program, "the controller was closed")
 		c.control.Release()
 		c.stop(because(ErrClosed, "make another controller"))

@@ -20,6 +20,7 @@ import (
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/internal/share"
 	"github.com/spangate/spangate/internal/spec"
 )
 
@@ -47,7 +48,7 @@ type shape struct {
 
 var (
 	putShape   = &shape{"PUT /", fieldsOf[wire.Baseline](), [][]string{{"spec"}}}
-	postShape  = &shape{"POST /leases", fieldsOf[wire.LeaseRequest](), [][]string{{"ttl"}, {"spec", "quiet"}}}
+	postShape  = &shape{"POST /leases", fieldsOf[wire.LeaseRequest](), [][]string{{"ttl"}, {"spec", "quiet", "revoke"}}}
 	patchShape = &shape{"PATCH /leases/{id}", fieldsOf[wire.LeasePatch](), [][]string{{"ttl"}}}
 	shapes     = []*shape{putShape, postShape, patchShape}
 )
@@ -265,7 +266,7 @@ func (f *fields) readForm(b *body) error {
 	}
 	form, err := url.ParseQuery(string(text))
 	if err != nil {
-		return malformed(0, "bad form: %v", err)
+		return malformed(0, "bad form: %v; in a form, write a percent sign as %%25", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(form)) {
 		given := form[name]
@@ -348,6 +349,18 @@ func parseTTL(ttl string) (time.Duration, error) {
 		err = badField(wire.CodeBadField, "ttl", fmt.Sprintf("%q is no duration such as 5m or 1h30m", spec.Head(ttl)))
 	}
 	return d, err
+}
+
+// parseShare parses the field share, which may be left out.
+func parseShare(text string) (float64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	portion, err := share.Parse(strings.TrimSpace(text))
+	if err != nil {
+		err = badField(wire.CodeBadField, "share", err.Error())
+	}
+	return portion, err
 }
 
 // unknown refuses a field that the route does not take, and says where it belongs or

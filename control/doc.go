@@ -12,6 +12,14 @@
 // takes nothing from another lease. The set is computed when something changes and never at a
 // site, which still costs one [spangate.Gate.On].
 //
+// # One trace in full detail
+//
+// A lease with [LeaseRequest.Share] or [LeaseRequest.Match] is a detail: it adds its groups to chosen
+// traces only. A chosen trace has a [spangate.Override] in its context. [Controller.Begin] gives one to
+// a share of traces, [Controller.Offer] to requests that match, and [Controller.Admit] to what comes from other
+// processes, none of which it does by default. Deny, ceiling and a pin stand over overrides, and
+// [OverrideBudget] bounds what they cost. A lease with [LeaseRequest.Revoke] ends one by its id.
+//
 // # Configuration
 //
 // [FromEnv] reads the baseline from the environment, [Config] is one in a configuration file,
@@ -55,6 +63,12 @@
 //	curl -H "$AUTH" -X PATCH localhost:8080/spans/leases/ID -d ttl=30m
 //	curl -H "$AUTH" -X DELETE localhost:8080/spans/leases/ID
 //	curl -H "$AUTH" localhost:8080/spans/leases -d quiet=sql -d ttl=10m -d owner=me
+//
+// Full detail for one trace in a thousand, for the traces of one customer, and no more for one override:
+//
+//	curl -H "$AUTH" localhost:8080/spans/leases -d spec=all -d share=1/1000 -d ttl=1h -d owner=me
+//	curl -H "$AUTH" localhost:8080/spans/leases -d spec=all -d match=customer=42 -d ttl=10m -d owner=me
+//	curl -H "$AUTH" localhost:8080/spans/leases -d revoke=ID -d ttl=1h -d owner=me
 //
 // Send a state back, here only if nothing has changed since the answer with that ETag:
 //

@@ -28,6 +28,9 @@ var (
 	// ErrNoEffect is a lease that can do nothing: it neither adds nor quiets a group, and
 	// keeps no pending name.
 	ErrNoEffect = errors.New("lease without effect")
+	// ErrDetail is a Share, Match or Revoke of a lease that it can't have, or that does not go with
+	// another of its fields.
+	ErrDetail = errors.New("bad detail")
 	// ErrTooManyLeases is a lease for which there is no room, by number ([MaxLeases]) or by size
 	// ([MaxLeasesLen]).
 	ErrTooManyLeases = errors.New("too many leases")

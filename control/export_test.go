@@ -53,3 +53,16 @@ func Put(c *Controller, fn func()) { c.queue.put(fn) }
 
 // WireState returns s as the endpoint answers with it, except for Writable.
 func WireState(s State) wire.State { return wireState(s) }
+
+// Rate counts events of the current second.
+type Rate = rate
+
+// Take counts an event in this second, and reports whether it is within limit.
+func Take(r *Rate, second int64, limit int) bool { return r.take(second, limit) }
+
+// WithOverrides calls fn with the table of overrides locked, and the number of its entries.
+func WithOverrides(c *Controller, fn func(n int)) {
+	c.overrides.mu.Lock()
+	defer c.overrides.mu.Unlock()
+	fn(len(c.overrides.byID))
+}

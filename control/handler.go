@@ -34,8 +34,9 @@ func CrossOrigin(p *http.CrossOriginProtection) HandlerOption {
 //	mux.Handle("/spans/", http.StripPrefix("/spans", control.Handler(c, …)))
 //
 // Any client that can reach it can read it. A change that a browser sends for another site is
-// refused with 403. The answer to a GET is built once after each change of the state, with
-// [Scopes] at most once a second too, and shared by all clients. The handler of a nil controller answers every request with 503.
+// refused with 403. The answer to a GET is built once after each change of the state, and with [Scopes]
+// or overrides also for new counts, at most once a second. All clients share it. The handler of a nil
+// controller answers every request with 503.
 func Handler(c *Controller, opts ...HandlerOption) http.Handler {
 	h := &handler{c: c, crossOrigin: http.NewCrossOriginProtection()}
 	apply(h, opts)
@@ -127,7 +128,7 @@ func (h *handler) serveState(w http.ResponseWriter, r *http.Request) {
 	switch s := h.snapshots.get(h.c); {
 	case prefersHTML(r.Header):
 		h.answerPage(w, r, s)
-	case !s.hadRoots && s.sample == nil && unchanged(r.Header, s.tag):
+	case !s.varied && s.sample == nil && unchanged(r.Header, s.tag):
 		w.Header().Set("ETag", s.tag)
 		w.WriteHeader(http.StatusNotModified)
 	default:
@@ -219,8 +220,13 @@ func postLease(c *Controller, r *http.Request, by author) (*lease, error) {
 	if err != nil {
 		return nil, err
 	}
+	portion, err := parseShare(in.Share)
+	if err != nil {
+		return nil, err
+	}
 	return c.grant(by, LeaseRequest{
-		Owner: cmp.Or(in.Owner, by.who), Spec: in.Spec, Quiet: in.Quiet, TTL: ttl, Why: in.Why, AllowPending: in.AllowPending,
+		Owner: cmp.Or(in.Owner, by.who), Spec: in.Spec, Quiet: in.Quiet, Share: portion, Match: in.Match, Revoke: in.Revoke,
+		TTL: ttl, Why: in.Why, AllowPending: in.AllowPending,
 	})
 }
 

@@ -118,8 +118,8 @@ func TestGetShowsWhatIsOnAndWhy(t *testing.T) {
 		groups[g.Name] = g
 	}
 	require.Len(t, groups, 17)
-	require.Equal(t, wire.Group{Name: "sandbox", On: true, Leases: []string{l.ID()}, Quiet: []string{}, Members: []wire.Member{{Namespace: "nemo_gym", Bit: 14, Doc: "running code or a tool in a sandbox"}}}, groups["sandbox"])
-	require.Equal(t, wire.Group{Name: "tx", On: true, Baseline: true, Leases: []string{}, Quiet: []string{}, Members: []wire.Member{{Namespace: "mydb", Bit: 63, Doc: "one transaction"}}}, groups["tx"])
+	require.Equal(t, wire.Group{Name: "sandbox", On: true, Leases: []string{l.ID()}, Details: []string{}, Quiet: []string{}, Members: []wire.Member{{Namespace: "nemo_gym", Bit: 14, Doc: "running code or a tool in a sandbox"}}}, groups["sandbox"])
+	require.Equal(t, wire.Group{Name: "tx", On: true, Baseline: true, Leases: []string{}, Details: []string{}, Quiet: []string{}, Members: []wire.Member{{Namespace: "mydb", Bit: 63, Doc: "one transaction"}}}, groups["tx"])
 	require.True(t, groups["agent"].Withheld)
 	require.False(t, groups["agent"].On)
 	require.Equal(t, []string{l.ID()}, groups["agent"].Leases)

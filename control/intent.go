@@ -18,12 +18,18 @@ type intent struct {
 	baseline, startup Baseline
 	deny, ceiling     string
 	leases            []*lease // sorted by end
-	specs, quiets     counts   // of the leases
+	admit             bool     // overrides of other processes
+	specs, quiets     counts   // of the leases that are no details
+	details           counts   // the specs of details
+	revoked           counts   // ids of overrides
 	size              int      // the sum of the sizes of the leases
 }
 
 func (in intent) clone() intent {
-	in.leases, in.specs, in.quiets = slices.Clone(in.leases), maps.Clone(in.specs), maps.Clone(in.quiets)
+	in.leases = slices.Clone(in.leases)
+	for _, c := range []*counts{&in.specs, &in.quiets, &in.details, &in.revoked} {
+		*c = maps.Clone(*c)
+	}
 	return in
 }
 
@@ -33,6 +39,8 @@ func (in intent) plan() plan.Plan {
 		Baseline: in.baseline.Spec,
 		Quiet:    slices.Collect(maps.Keys(in.quiets)),
 		Specs:    slices.Collect(maps.Keys(in.specs)),
+		Details:  slices.Collect(maps.Keys(in.details)),
+		Admit:    in.admit,
 		Deny:     in.deny,
 		Ceiling:  in.ceiling,
 	}
@@ -40,11 +48,22 @@ func (in intent) plan() plan.Plan {
 
 func (in *intent) count(l *lease, n int) {
 	in.size += n * l.size()
-	in.specs.add(l.Spec, n)
+	if l.detail() {
+		in.details.add(l.Spec, n)
+	} else {
+		in.specs.add(l.Spec, n)
+	}
 	in.quiets.add(l.Quiet, n)
+	in.revoked.add(l.Revoke, n)
 }
 
-// counts has how many leases have each spec that is not empty.
+// revokes reports whether a lease revokes the override of this id.
+func (in intent) revokes(id string) bool {
+	first, _, _ := strings.Cut(id, "-")
+	return in.revoked[id] > 0 || in.revoked[first] > 0
+}
+
+// counts has how many leases have each text that is not empty.
 type counts map[string]int
 
 func (c counts) add(spec string, n int) {
@@ -61,7 +80,9 @@ type lease struct {
 }
 
 // size is how much of [MaxLeasesLen] l takes.
-func (l *lease) size() int { return len(l.Owner) + len(l.Why) + len(l.Spec) + len(l.Quiet) }
+func (l *lease) size() int {
+	return len(l.Owner) + len(l.Why) + len(l.Spec) + len(l.Quiet) + len(l.Match) + len(l.Revoke)
+}
 
 // left returns how long l still has, to the millisecond.
 func (l *lease) left(now time.Time) time.Duration {

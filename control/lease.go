@@ -20,7 +20,7 @@ import (
 const MaxLeasesLen = 4 << 20
 
 // LeaseRequest asks for a lease. A lease adds what Spec selects, quiets what Quiet selects, or
-// both; one that does neither is [ErrNoEffect].
+// both, or revokes overrides; one that does nothing is [ErrNoEffect].
 type LeaseRequest struct {
 	// Owner is whose lease it is: a line of text that is not blank, at most [MaxOwnerLen]
 	// bytes.
@@ -30,6 +30,16 @@ type LeaseRequest struct {
 	// Quiet selects groups to take away from the baseline, and from nothing else: a group
 	// that this or another lease adds stays on. It may be empty.
 	Quiet string
+	// Share makes the lease a detail, which acts on a share of traces instead of on all: above
+	// 0 and at most 1. 0 is all traces, without a detail. See [Controller.Begin].
+	Share float64
+	// Match makes the lease a detail, which acts on the traces of requests with these fields, as
+	// in customer=42 or customer=42,tier=gold: each field has the value. Fields and values have no
+	// commas, and space around them is dropped. See [Controller.Offer].
+	Match string
+	// Revoke ends the overrides with this id, or with an id that begins with it and '-', and
+	// refuses them while the lease lives. A lease that revokes does nothing else.
+	Revoke string
 	// TTL is how long the lease lives: more than 0, at most what [MaxTTL] allows.
 	TTL time.Duration
 	// Why is for the change log and the state: a line of text, at most [MaxWhyLen] bytes. It
@@ -54,7 +64,7 @@ type Lease struct {
 // The time is that of the monotonic clock, which on most systems stands still while the
 // machine is suspended. The error is a [*spangate.ParseError] for a spec that is too long or has
 // a name that is not registered, wrapped in an [*Error] if it is the spec in Quiet, or an
-// [*Error] for [ErrOwner], [ErrWhy], [ErrTTL], [ErrSpec], [ErrNoEffect], [ErrTooManyLeases] or
+// [*Error] for [ErrOwner], [ErrWhy], [ErrTTL], [ErrSpec], [ErrNoEffect], [ErrDetail], [ErrTooManyLeases] or
 // [ErrClosed].
 func (c *Controller) Lease(req LeaseRequest) (Lease, error) {
 	l, err := c.grant(author{}, req)
@@ -68,7 +78,7 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 	if !visible(req.Owner) {
 		return nil, &Error{Op: "owner", Input: req.Owner, Err: because(ErrOwner, "it is blank; say whose lease it is")}
 	}
-	if err := cmp.Or(checkAuthor("owner", req.Owner, req.Why), c.checkTTL(req.TTL), c.checkLease(req)); err != nil {
+	if err := cmp.Or(checkAuthor("owner", req.Owner, req.Why), c.checkTTL(req.TTL), checkDetail(req), c.checkLease(req)); err != nil {
 		return nil, err
 	}
 	t, err := c.begin(by)
@@ -77,7 +87,7 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 	}
 	defer t.end()
 	req.Spec, req.Quiet = nonBlank(req.Spec), nonBlank(req.Quiet)
-	for _, text := range []*string{&req.Owner, &req.Spec, &req.Quiet, &req.Why} {
+	for _, text := range []*string{&req.Owner, &req.Spec, &req.Quiet, &req.Match, &req.Revoke, &req.Why} {
 		*text = strings.Clone(*text) // so that the lease does not keep a request body in memory
 	}
 	l := &lease{req, strings.ToLower(rand.Text()[:13]), t.at, t.at.Add(req.TTL)}
@@ -89,7 +99,7 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 		return nil, &Error{Op: "lease", Err: because(ErrTooManyLeases, "%d bytes, and the %d leases that there are hold %d; at most %d together", l.size(), n, size, MaxLeasesLen)}
 	}
 	t.add(l)
-	why := "lease " + l.id + " for " + req.TTL.String()
+	why := "lease " + l.id + " for " + req.TTL.String() + l.scope()
 	if l.Why != "" {
 		why += ": " + l.Why
 	}
@@ -107,7 +117,7 @@ func (c *Controller) checkLease(req LeaseRequest) error {
 		return &Error{Op: opQuiet, Err: err}
 	}
 	now := c.view.Load().Generation
-	if selects(now, req.Spec, req.AllowPending) || selects(now, req.Quiet, req.AllowPending) {
+	if req.Revoke != "" || selects(now, req.Spec, req.AllowPending) || selects(now, req.Quiet, req.AllowPending) {
 		return nil
 	}
 	op, input := "lease", nonBlank(req.Spec)

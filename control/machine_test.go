@@ -3,6 +3,9 @@
 package control_test
 
 import (
+	"context"
+	"encoding/binary"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -19,8 +22,20 @@ import (
 
 // modelLease is a lease of the model.
 type modelLease struct {
-	spec, quiet string
-	end         time.Time
+	spec, quiet, value string // value is that of the field f, of a detail
+	share              float64
+	end                time.Time
+}
+
+func (l modelLease) detail() bool { return l.value != "" || l.share > 0 }
+
+// modelOverride is an override that a controller has made: for a share of traces by randomness, or
+// else by a match of leases.
+type modelOverride struct {
+	*spangate.Override
+	randomness float64 // 0 to 1
+	matched    []string
+	end        time.Time
 }
 
 // model is a naive controller that computes everything on every read. Of the code under test it uses
@@ -60,9 +75,40 @@ func (m *model) on() (gym, db spangate.Mask) {
 		gym, db = gym&^g, db&^d
 	}
 	for _, l := range m.leases {
-		g, d := m.selects(l.spec)
-		gym, db = gym|g, db|d
+		if !l.detail() {
+			g, d := m.selects(l.spec)
+			gym, db = gym|g, db|d
+		}
 	}
+	return m.limit(gym, db)
+}
+
+// reach returns what overrides may turn on.
+func (m *model) reach() (gym, db spangate.Mask) {
+	for _, l := range m.leases {
+		if l.detail() {
+			g, d := m.selects(l.spec)
+			gym, db = gym|g, db|d
+		}
+	}
+	return m.limit(gym, db)
+}
+
+// turnsOn returns what an override turns on.
+func (m *model) turnsOn(o modelOverride) (gym, db spangate.Mask) {
+	if !time.Now().Before(o.end) {
+		return 0, 0
+	}
+	for id, l := range m.leases {
+		if slices.Contains(o.matched, id) || o.matched == nil && l.share > 0 && o.randomness >= 1-l.share {
+			g, d := m.selects(l.spec)
+			gym, db = gym|g, db|d
+		}
+	}
+	return m.limit(gym, db)
+}
+
+func (m *model) limit(gym, db spangate.Mask) (spangate.Mask, spangate.Mask) {
 	g, d := m.selects(m.deny)
 	gym, db = gym&^g, db&^d
 	if m.ceiling != "" {
@@ -102,8 +148,10 @@ func TestControllerMatchesTheModel(t *testing.T) {
 			var gym, db spangate.Gate
 			require.NoError(t, r.Register(spangate.Gym, &gym))
 			start := spec.Draw(t, "start")
-			c, err := control.New(r, control.StartupBaseline(baseline(start)), control.MaxLeases(6))
+			c, err := control.New(r, control.StartupBaseline(baseline(start)), control.MaxLeases(6),
+				control.OverrideBudget(control.Budget{SpansPerSecond: math.MaxInt32, SpansPerTrace: math.MaxInt32}))
 			require.NoError(t, err)
+			var overrides []modelOverride
 			m := &model{base: start, startup: start, leases: map[string]modelLease{}}
 			handles := map[string]control.Lease{}
 			anyID := func(t *rapid.T) string {
@@ -128,8 +176,59 @@ func TestControllerMatchesTheModel(t *testing.T) {
 						return
 					}
 					require.NoError(t, err)
-					m.leases[l.ID()] = modelLease{req.Spec, req.Quiet, time.Now().Add(req.TTL)}
+					m.leases[l.ID()] = modelLease{spec: req.Spec, quiet: req.Quiet, end: time.Now().Add(req.TTL)}
 					handles[l.ID()] = l
+				},
+				"detail": func(t *rapid.T) {
+					want := modelLease{spec: spec.Draw(t, "spec")}
+					req := control.LeaseRequest{Owner: "a", Spec: want.spec, TTL: ttl.Draw(t, "ttl"), AllowPending: true}
+					if want.share = rapid.SampledFrom([]float64{0, 0.25, 0.5, 1}).Draw(t, "share"); want.share == 0 {
+						want.value = rapid.SampledFrom([]string{"1", "1", "2"}).Draw(t, "value")
+						req.Match = " f = " + want.value + ",g=3"
+					}
+					req.Share, want.end = want.share, time.Now().Add(req.TTL)
+					l, err := c.Lease(req)
+					if !m.canHaveEffect(req.Spec) {
+						require.ErrorIs(t, err, control.ErrNoEffect)
+						return
+					}
+					if len(m.leases) == 6 {
+						require.ErrorIs(t, err, control.ErrTooManyLeases)
+						return
+					}
+					require.NoError(t, err)
+					m.leases[l.ID()], handles[l.ID()] = want, l
+				},
+				"request": func(t *rapid.T) {
+					fields := map[string]string{"f": rapid.SampledFrom([]string{"1", "1", "2", ""}).Draw(t, "f"), "g": rapid.SampledFrom([]string{"3", "3", "4"}).Draw(t, "g")}
+					want := modelOverride{matched: []string{}, end: time.Now().Add(time.Hour)}
+					for id, l := range m.leases {
+						if l.value != "" && l.value == fields["f"] && fields["g"] == "3" {
+							want.matched = append(want.matched, id)
+							want.end = time.Now().Add(min(time.Until(want.end), time.Until(l.end)))
+						}
+					}
+					want.Override = spangate.OverrideFromContext(c.Offer(context.Background(), func(field string) string { return fields[field] }))
+					require.Equal(t, len(want.matched) > 0, want.Override != nil)
+					if want.Override != nil {
+						overrides = append(overrides, want)
+					}
+				},
+				"trace": func(t *rapid.T) {
+					var id [16]byte
+					binary.BigEndian.PutUint64(id[8:], rapid.Uint64().Draw(t, "id"))
+					want := modelOverride{Override: c.Begin(id, ""), end: time.Now().Add(time.Hour)}
+					want.randomness = float64(binary.BigEndian.Uint64(id[8:])&(1<<56-1)) / (1 << 56)
+					chosen := false
+					for _, l := range m.leases {
+						chosen = chosen || l.share > 0 && want.randomness >= 1-l.share
+					}
+					require.Equal(t, chosen, want.Override != nil)
+					if chosen {
+						want.end = want.Name().End
+						require.False(t, want.end.After(time.Now().Add(time.Hour)))
+						overrides = append(overrides, want)
+					}
 				},
 				"renew": func(t *rapid.T) {
 					id, d := anyID(t), ttl.Draw(t, "ttl")
@@ -180,6 +279,16 @@ func TestControllerMatchesTheModel(t *testing.T) {
 					wantGym, wantDB := m.on()
 					require.Equal(t, spangate.Gym.Format(wantGym), spangate.Gym.Format(gym.Load()))
 					require.Equal(t, wantDB, db.Load())
+					wantGym, wantDB = m.reach()
+					require.Equal(t, spangate.Gym.Format(wantGym), spangate.Gym.Format(gym.Reach()))
+					require.Equal(t, wantDB, db.Reach())
+					for _, o := range overrides {
+						wantGym, wantDB = m.turnsOn(o)
+						for bit := range (spangate.Gym.All() | 1<<63).Bits() {
+							require.Equal(t, spangate.Compiled && wantGym&bit != 0, o.On(&gym, bit))
+							require.Equal(t, spangate.Compiled && wantDB&bit != 0, o.On(&db, bit))
+						}
+					}
 					s := c.State()
 					require.Equal(t, m.base, s.Baseline.Spec)
 					require.Equal(t, m.startup, s.Startup.Spec)
@@ -193,6 +302,9 @@ func TestControllerMatchesTheModel(t *testing.T) {
 					for _, g := range s.Groups {
 						base, _ := r.Resolve(m.base)
 						require.Equal(t, slices.Contains(base, g.Name), g.Baseline)
+						for _, id := range g.Details {
+							require.True(t, m.leases[id].detail())
+						}
 						require.Equal(t, g.On, (g.Baseline && len(g.Quiet) == 0 || len(g.Leases) > 0) && !g.Withheld, g.Name)
 						require.Equal(t, slices.Contains(s.Enabled, g.Name), g.On)
 						require.False(t, g.Overridden)
@@ -204,6 +316,7 @@ func TestControllerMatchesTheModel(t *testing.T) {
 			m.leases = nil
 			wantGym, _ := m.on()
 			require.Equal(t, spangate.Gym.Format(wantGym), spangate.Gym.Format(gym.Load()))
+			require.Zero(t, gym.Reach()|db.Reach())
 		})
 	})
 }

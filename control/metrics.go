@@ -36,7 +36,17 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 		metric.WithDescription("Spans that were started"), metric.WithUnit("{span}"))
 	withheld, err6 := meter.Int64ObservableCounter("spangate.spans.withheld",
 		metric.WithDescription("Spans that were not started because their group was off"), metric.WithUnit("{span}"))
-	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
+	overrides, err7 := meter.Int64ObservableGauge("spangate.overrides",
+		metric.WithDescription("Live overrides: traces that have more on than others"), metric.WithUnit("{override}"))
+	begun, err8 := meter.Int64ObservableCounter("spangate.overrides.begun",
+		metric.WithDescription("Overrides that leases gave to traces, or that came from other processes"), metric.WithUnit("{override}"))
+	overridden, err9 := meter.Int64ObservableCounter("spangate.overrides.spans",
+		metric.WithDescription("Spans that overrides have turned on"), metric.WithUnit("{span}"))
+	cut, err10 := meter.Int64ObservableCounter("spangate.overrides.cut",
+		metric.WithDescription("Overrides and spans that the budget of overrides has cut"))
+	refused, err11 := meter.Int64ObservableCounter("spangate.overrides.refused",
+		metric.WithDescription("Overrides of other processes that were refused"), metric.WithUnit("{override}"))
+	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11); err != nil {
 		return err
 	}
 	m.registration, err1 = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
@@ -53,6 +63,18 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 		}
 		o.ObserveInt64(leases, int64(len(v.intent.leases)))
 		o.ObserveInt64(dropped, c.queue.dropped.Load())
+		n := c.countOverrides(v)
+		o.ObserveInt64(overrides, int64(n.Live))
+		o.ObserveInt64(begun, observable(n.Chosen), metric.WithAttributes(attribute.String("spangate.override.origin", "lease")))
+		o.ObserveInt64(begun, observable(n.Received), metric.WithAttributes(attribute.String("spangate.override.origin", "process")))
+		o.ObserveInt64(overridden, observable(n.Started))
+		reasons := func(counter metric.Int64ObservableCounter, counts []Count) {
+			for _, count := range counts {
+				o.ObserveInt64(counter, observable(count.N), metric.WithAttributes(attribute.String("spangate.override.reason", count.Reason)))
+			}
+		}
+		reasons(cut, n.Cut)
+		reasons(refused, n.Refused)
 		spans, _ := c.sample(0)
 		for key, n := range byGroupAndScope(v.scopes(spans)) {
 			attributes := []attribute.KeyValue{attribute.String("spangate.scope", key.scope)}
@@ -66,11 +88,11 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 		}
 		m.flush()
 		return nil
-	}, on, leases, dropped, started, withheld)
+	}, on, leases, dropped, started, withheld, overrides, begun, overridden, cut, refused)
 	return err1
 }
 
-// groupAndScope has the attributes of spans; the group of spans in none is empty.
+// groupAndScope has the attributes of spans; group is empty for spans in no group.
 type groupAndScope struct{ group, scope string }
 
 func byGroupAndScope(scopes []ScopeInfo) map[groupAndScope]*Spans {

@@ -3,6 +3,7 @@
 package control_test
 
 import (
+	"context"
 	"flag"
 	"log/slog"
 	"reflect"
@@ -23,6 +24,7 @@ type nilProvider struct{ noop.MeterProvider }
 // arguments.
 func TestNilAndZeroControllersRefuse(t *testing.T) {
 	valid := map[reflect.Type]reflect.Value{
+		reflect.TypeFor[context.Context]():      reflect.ValueOf(context.Background()),
 		reflect.TypeFor[string]():               reflect.ValueOf("x"),
 		reflect.TypeFor[time.Duration]():        reflect.ValueOf(time.Minute),
 		reflect.TypeFor[control.LeaseRequest](): reflect.ValueOf(control.LeaseRequest{Owner: "me", Spec: "job", TTL: time.Minute}),
@@ -47,7 +49,14 @@ func TestNilAndZeroControllersRefuse(t *testing.T) {
 						args = append(args, arg)
 					}
 					out := fn.Call(args)
-					if method == "State" {
+					switch method {
+					case "Begin", "Admit":
+						require.Nil(t, out[0].Interface())
+						continue
+					case "Offer":
+						require.Equal(t, context.Background(), out[0].Interface())
+						continue
+					case "State":
 						s := out[0].Interface().(control.State)
 						require.Empty(t, s.Enabled)
 						require.NotNil(t, s.Groups, "a list is never nil")
@@ -94,6 +103,8 @@ func TestMeterProviderThatIsANilPointerIsRefused(t *testing.T) {
 func TestBounds(t *testing.T) {
 	require.Equal(t, 128, control.MaxOwnerLen)
 	require.Equal(t, 1024, control.MaxWhyLen)
+	require.Equal(t, 1024, control.MaxMatchLen)
+	require.Equal(t, 160, control.MaxDetailSpecLen)
 	require.Equal(t, 10_000, control.DefaultMaxLeases)
 	require.Equal(t, 24*time.Hour, control.DefaultMaxTTL)
 

@@ -5,7 +5,9 @@ package control
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"log/slog"
+	"math"
 	"reflect"
 	"time"
 
@@ -30,6 +32,9 @@ type options struct {
 	deny, ceiling string
 	maxLeases     int
 	maxTTL        time.Duration
+	budget        Budget
+	admit         bool
+	refused       func() iter.Seq2[string, uint64]
 	logger        *slog.Logger
 	onChange      []func(Change)
 	meters        metric.MeterProvider
@@ -60,6 +65,19 @@ func newOptions(opts []Option) (options, error) {
 		return fail("MaxLeases(%d); at least 1", o.maxLeases)
 	case o.maxTTL <= 0:
 		return fail("MaxTTL(%v); more than 0", o.maxTTL)
+	}
+	b, d := &o.budget, defaultBudget
+	for _, n := range []struct {
+		name  string
+		value *int
+		unset int
+	}{{"Traces", &b.Traces, d.Traces}, {"SpansPerSecond", &b.SpansPerSecond, d.SpansPerSecond}, {"SpansPerTrace", &b.SpansPerTrace, d.SpansPerTrace}} {
+		if *n.value = cmp.Or(*n.value, n.unset); *n.value < 1 || *n.value > math.MaxInt32 {
+			return fail("OverrideBudget with %s %d; 1 to %d, or 0 for the default of %d", n.name, *n.value, math.MaxInt32, n.unset)
+		}
+	}
+	if b.Time = cmp.Or(b.Time, d.Time); b.Time < 0 {
+		return fail("OverrideBudget with Time %v; more than 0, or 0 for the default of %v", b.Time, d.Time)
 	}
 	if v := reflect.ValueOf(o.meters); v.Kind() == reflect.Pointer && v.IsNil() {
 		return fail("Metrics of a nil %T; leave the option out", o.meters)
@@ -128,10 +146,15 @@ func Roots(roots func(gate *spangate.Gate) spangate.Mask) Option {
 //	spangate.leases            gauge     live leases
 //	spangate.changes           counter   changes; attribute spangate.change.kind
 //	spangate.changes.dropped   counter   records of the change log that were dropped
-//	spangate.spans.started     counter   with [Scopes]; spans; attributes spangate.group and spangate.scope
-//	spangate.spans.withheld    counter   where the program counts them; spans that were not started; as before
+//	spangate.overrides         gauge     live overrides
+//	spangate.overrides.begun   counter   overrides; attribute spangate.override.origin is lease or process
+//	spangate.overrides.spans   counter   spans that overrides have turned on
+//	spangate.overrides.cut     counter   what the [Budget] has cut; attribute spangate.override.reason
+//	spangate.overrides.refused counter   overrides that were refused; the same attribute
+//	spangate.spans.started     counter   spans, with [Scopes]; attributes spangate.group and spangate.scope
+//	spangate.spans.withheld    counter   spans not started, if the program counts them; the same attributes
 //
-// A span of several groups counts to each, and one of none has no spangate.group.
+// A span of several groups counts to each; one of no group has no attribute spangate.group.
 //
 // A nil p has no effect; one that holds a nil pointer is an error of [New].
 func Metrics(p metric.MeterProvider) Option {

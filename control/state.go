@@ -28,6 +28,7 @@ type State struct {
 	Unmatched               []UnmatchedRule
 	Presets                 []Preset
 	Leases                  []LeaseInfo
+	Overrides               Overrides
 	Changes                 []Change // at most 20
 	MaxTTL                  time.Duration
 	MaxLeases               int
@@ -37,7 +38,8 @@ type State struct {
 type Group struct {
 	Name                 string
 	On, Baseline         bool
-	Leases, Quiet        []string // ids of leases
+	Leases, Details      []string // ids of leases
+	Quiet                []string // ids of leases
 	Withheld, Overridden bool
 	Members              []Member
 	Spans                *Spans // nil without [Scopes]
@@ -82,6 +84,7 @@ type view struct {
 	plan.Generation
 	intent  intent
 	enabled []string
+	rules   *rules
 	changes []Change // the newest first
 }
 
@@ -95,11 +98,12 @@ func (c *Controller) State() State {
 		return State{
 			Enabled: none, Roots: none, Pending: none, Groups: []Group{}, Scopes: []ScopeInfo{}, Unmatched: []UnmatchedRule{},
 			Presets: []Preset{}, Leases: []LeaseInfo{}, Changes: []Change{},
+			Overrides: Overrides{Cut: []Count{}, Refused: []Count{}},
 		}
 	}
 	m, _ := c.sample(0)
 	v := c.view.Load()
-	return c.stateOf(v, v.roots(c.origins(v)), m, time.Now())
+	return c.stateOf(v, v.roots(c.origins(v)), m, c.countOverrides(v), time.Now())
 }
 
 // origins returns the groups of v that begin traces.
@@ -119,23 +123,27 @@ func (v *view) roots(origins []string) []string {
 	}))
 }
 
-// stateOf returns the state of v with these roots and this sample at this time.
-func (c *Controller) stateOf(v *view, roots []string, m *sample, now time.Time) State {
+// stateOf returns the state of v with these roots, this sample and these counts at this time.
+func (c *Controller) stateOf(v *view, roots []string, m *sample, o Overrides, now time.Time) State {
 	r := newResolver(v)
 	s := State{
 		Baseline: v.intent.baseline, Startup: v.intent.startup,
 		Generation: v.tag(), Now: utcMilli(now), Pinned: v.Pinned(),
 		Deny: v.intent.deny, Ceiling: v.intent.ceiling,
 		Enabled: append([]string{}, v.enabled...), Roots: slices.Clone(roots),
-		Groups: []Group{}, Scopes: v.scopes(m), Unmatched: []UnmatchedRule{}, Presets: r.presets(), Leases: make([]LeaseInfo, 0, len(v.intent.leases)), Changes: []Change{},
+		Groups: []Group{}, Scopes: v.scopes(m), Unmatched: []UnmatchedRule{}, Presets: r.presets(), Leases: make([]LeaseInfo, 0, len(v.intent.leases)), Overrides: o, Changes: []Change{},
 		MaxTTL: c.options.maxTTL, MaxLeases: c.options.maxLeases,
 	}
-	adding, quieting := make(map[string][]string), make(map[string][]string)
+	adding, detailing, quieting := make(map[string][]string), make(map[string][]string), make(map[string][]string)
 	for _, l := range v.intent.leases {
 		info := r.lease(l, now)
 		s.Leases = append(s.Leases, info)
+		adds := adding
+		if l.detail() {
+			adds = detailing
+		}
 		for _, name := range info.Groups {
-			adding[name] = append(adding[name], l.id)
+			adds[name] = append(adds[name], l.id)
 		}
 		for _, name := range info.Quieted {
 			quieting[name] = append(quieting[name], l.id)
@@ -151,7 +159,7 @@ func (c *Controller) stateOf(v *view, roots []string, m *sample, now time.Time) 
 	for _, scope := range s.Scopes {
 		for _, site := range scope.Sites {
 			for _, name := range site.Groups {
-				if spans[name] != nil { // not a bit without a name
+				if spans[name] != nil { // nil for a bit without a name
 					spans[name].add(site.Spans)
 				}
 			}
@@ -166,7 +174,7 @@ func (c *Controller) stateOf(v *view, roots []string, m *sample, now time.Time) 
 	for _, name := range v.Groups() {
 		g := Group{
 			Name: name, On: contains(v.enabled, name), Baseline: contains(r.baseline.groups, name), Withheld: r.withheld(name),
-			Leases: append([]string{}, adding[name]...), Quiet: append([]string{}, quieting[name]...), Members: members[name], Spans: spans[name],
+			Leases: append([]string{}, adding[name]...), Details: append([]string{}, detailing[name]...), Quiet: append([]string{}, quieting[name]...), Members: members[name], Spans: spans[name],
 		}
 		selected := g.Baseline && len(g.Quiet) == 0 || len(g.Leases) > 0
 		g.Overridden = g.On != (selected && !g.Withheld)

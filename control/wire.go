@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/internal/share"
 )
 
 // This file converts the types of this package to those of package wire.
@@ -17,20 +18,29 @@ func wireState(s State) wire.State {
 		Enabled: s.Enabled, Roots: s.Roots, Pending: s.Pending,
 		Groups: convert(s.Groups, wireGroup), Scopes: convert(s.Scopes, wireScope),
 		Unmatched: convert(s.Unmatched, func(r UnmatchedRule) wire.UnmatchedRule { return wire.UnmatchedRule(r) }), Presets: convert(s.Presets, wirePreset),
-		Leases: convert(s.Leases, wireLease), Changes: convert(s.Changes, wireChange),
+		Leases: convert(s.Leases, wireLease), Changes: convert(s.Changes, wireChange), Overrides: wireOverrides(s.Overrides),
 		MaxTTL: s.MaxTTL.String(), MaxLeases: s.MaxLeases,
 	}
 }
 
 func wireGroup(g Group) wire.Group {
-	var spans *wire.Spans
-	if g.Spans != nil {
-		spans = new(wire.Spans)
-		*spans = wireSpans(*g.Spans)
+	group := wire.Group{
+		Name: g.Name, On: g.On, Baseline: g.Baseline, Leases: g.Leases, Details: g.Details, Quiet: g.Quiet, Withheld: g.Withheld, Overridden: g.Overridden,
+		Members: convert(g.Members, func(m Member) wire.Member { return wire.Member(m) }),
 	}
-	return wire.Group{
-		Name: g.Name, On: g.On, Baseline: g.Baseline, Leases: g.Leases, Quiet: g.Quiet, Withheld: g.Withheld, Overridden: g.Overridden,
-		Members: convert(g.Members, func(m Member) wire.Member { return wire.Member(m) }), Spans: spans,
+	if g.Spans != nil {
+		spans := wireSpans(*g.Spans)
+		group.Spans = &spans
+	}
+	return group
+}
+
+func wireOverrides(o Overrides) wire.Overrides {
+	count := func(c Count) wire.Count { return wire.Count{Reason: c.Reason, Count: strconv.FormatUint(c.N, 10)} }
+	return wire.Overrides{
+		Admitted: o.Admitted, Live: o.Live, Chosen: strconv.FormatUint(o.Chosen, 10), Received: strconv.FormatUint(o.Received, 10),
+		Started: strconv.FormatUint(o.Started, 10), Cut: convert(o.Cut, count), Refused: convert(o.Refused, count),
+		MaxTraces: o.Budget.Traces, MaxSpansPerSecond: o.Budget.SpansPerSecond, MaxSpansPerTrace: o.Budget.SpansPerTrace, MaxTime: o.Budget.Time.String(),
 	}
 }
 
@@ -55,7 +65,12 @@ func wirePreset(p Preset) wire.Preset {
 }
 
 func wireLease(l LeaseInfo) wire.Lease {
+	portion := ""
+	if l.Share != 0 {
+		portion = share.Format(l.Share)
+	}
 	return wire.Lease{
+		Share: portion, Match: l.Match, Revoke: l.Revoke,
 		ID: l.ID, Owner: l.Owner, Spec: l.Spec, Quiet: l.Quiet, AllowPending: l.AllowPending, Why: l.Why,
 		Groups: l.Groups, Quieted: l.Quieted, StillOn: l.StillOn, Withheld: l.Withheld, Pending: l.Pending,
 		Start: l.Start, End: l.End, Left: l.Left.String(),

@@ -30,6 +30,28 @@ func TestEveryRuledScopeIsOffWhenSitesAreCompiledOut(t *testing.T) {
 	assert.IsType(t, (*otherSpan)(nil), s)
 }
 
+func TestNothingTurnsASpanOnWhenSitesAreCompiledOut(t *testing.T) {
+	gate := spangate.NewGate(1)
+	gate.SetReach(1)
+	exported := tracetest.NewInMemoryExporter()
+	sdk := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exported))
+	asked := 0
+	p, err := NewTracerProvider(sdk, gate, Rule{Group: 1}, OneTrace(), Overrides(func(context.Context, trace.SpanContext) *spangate.Override {
+		asked++
+		return nil
+	}))
+	require.NoError(t, err)
+	ctx := spangate.ContextWithOverride(t.Context(), spangate.NewOverride(spangate.OverrideName{}, func(*spangate.Gate, spangate.Mask) bool { return true }))
+	for _, ctx := range []context.Context{ctx, t.Context()} {
+		_, s := p.Tracer("t").Start(ctx, "s")
+		assert.IsType(t, (*inert)(nil), s)
+		assert.Error(t, Do(ctx, p.Tracer("t"), "s", func(context.Context, trace.Span) error { return assert.AnError }, OnError()))
+	}
+	assert.False(t, p.Tracer("t").(*gatedTracer).Enabled(ctx))
+	assert.Zero(t, asked)
+	assert.Empty(t, exported.GetSpans())
+}
+
 func TestCompiledOutLibraryDoesNotChangeItsCallersSpan(t *testing.T) {
 	exported := tracetest.NewInMemoryExporter()
 	sdk := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exported))

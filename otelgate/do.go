@@ -23,6 +23,8 @@ import (
 // Do leaves the context unchanged, like a transparent site ([Rule.Transparent]), so the span in
 // it is an ancestor's. The argument is an inert span then.
 //
+// While the site is off, a failure leaves no span unless the options include [OnError].
+//
 // A nil tracer or fn is an error, and nothing runs.
 func Do(ctx context.Context, tracer trace.Tracer, name string, fn func(context.Context, trace.Span) error, opts ...trace.SpanStartOption) error {
 	if tracer == nil || fn == nil {
@@ -32,18 +34,22 @@ func Do(ctx context.Context, tracer trace.Tracer, name string, fn func(context.C
 		}
 		return fmt.Errorf("otelgate: Do: span %.256q: nil %s; nothing was run", name, what)
 	}
-	if t, ok := tracer.(*gatedTracer); ok {
-		tracer = t.forDo
+	gated, ok := tracer.(*gatedTracer)
+	if ok {
+		tracer = gated.forDo
 	}
 	ctx, s := tracer.Start(ctx, name, opts...)
 	if _, off := s.(*inert); off {
+		if len(opts) > 0 && gated != nil && hasOnError(opts) {
+			return gated.doOff(ctx, name, s, fn, opts)
+		}
 		return fn(ctx, s)
 	}
 	defer s.End() // deferred directly: called by a deferred closure, the SDK's End sees no panic
 	returned := false
 	defer func() {
 		if !returned {
-			s.SetStatus(codes.Error, "panic or runtime.Goexit")
+			s.SetStatus(codes.Error, panicked)
 		}
 	}()
 	err := fn(ctx, s)
@@ -54,3 +60,6 @@ func Do(ctx context.Context, tracer trace.Tracer, name string, fn func(context.C
 	returned = true // last: the text of an error may panic too
 	return err
 }
+
+// panicked is the status of the span of a function that did not return.
+const panicked = "panic or runtime.Goexit"

@@ -37,6 +37,9 @@
 // An invalid span context counts as no span, unless it is that of a span that records. A bare
 // span context, remote or local, counts as a span.
 //
+// With [OneTrace], a site that is off where a trace would begin puts an inert span with a trace ID and no
+// span ID in the context, in the first and the last row: spans beneath are roots of that trace.
+//
 // A transparent site leaves the context unchanged while it is off, so that what inner code
 // writes to [trace.SpanFromContext] lands on the nearest span that is on. Three kinds of site
 // are transparent: code that checks [spangate.Gate.On] before it starts a span, [Do], and the
@@ -57,6 +60,15 @@
 // site that is off, such code finds none and falls back to otel.GetTracerProvider: install the
 // gated provider there too.
 //
+// # One trace in detail
+//
+// A [spangate.Override] in the context turns groups on for one trace, at every Start, within the reach
+// of their gates ([spangate.Gate.SetReach]; package control sets it). Whether a trace gets one is
+// decided where it comes into the process: [Overrides] takes the function. The first span of the process
+// has the attribute [OverrideKey]. A span with WithNewRoot leaves the override of the trace above behind.
+//
+// [OnError] makes the span of a [Do] that is off after the fact, if its function fails.
+//
 // # Scopes
 //
 // [TracerProvider.Scopes] lists the scopes that a program has used, with the rule that decides
@@ -67,7 +79,7 @@
 // # Limits
 //
 // Two sites that are on, with no span above them that is on and no incoming traceparent, start
-// a trace each, as they do without a gate.
+// a trace each, as they do without a gate; beneath a site that is off, OneTrace has them start one.
 //
 // A tracer that was fetched from otel.GetTracerProvider before any provider was installed
 // delegates permanently to the first provider that is installed. If that is not the gated one,
@@ -98,4 +110,7 @@
 // A span that is on costs two allocations more than the base's, and three if the span above is
 // inert, or is gated and the context is not the one that its Start returned. It is counted in a
 // cache line that goroutines seldom share. Tracer allocates nothing for a scope that it has seen.
+//
+// While no gate has a reach, overrides cost a site that is off one load. While its gate has, a site in
+// reach looks the override up in its context; the other sites beneath a span that is on do not.
 package otelgate

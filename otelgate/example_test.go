@@ -223,3 +223,64 @@ example.com/agent* client = agent,sandbox
 	// example.com/agent* client = agent,sandbox
 	// otelgate: rules, line 1, column 19: invalid rule: "clinet" is nearly client; write that, or "clinet" in double quotes for spans of that name; the rule is "example.com/agent clinet = agent"
 }
+
+// A trace with an override has more spans than the others.
+func ExampleOverrides() {
+	gate := spangate.NewGate(spangate.BitRollout)
+	gate.SetReach(spangate.PresetAll) // package control does this
+	detail := spangate.NewOverride(spangate.OverrideName{Spec: "all", ID: "d1"},
+		func(*spangate.Gate, spangate.Mask) bool { return true }) // a real one ends, and has a budget
+	provider, err := otelgate.NewTracerProvider(printer{}, gate,
+		otelgate.Overrides(func(_ context.Context, sc trace.SpanContext) *spangate.Override {
+			if id := sc.TraceID(); id[15] == 7 {
+				return detail
+			}
+			return nil
+		}))
+	if err != nil {
+		panic(err)
+	}
+	rollout := provider.Group(spangate.BitRollout).Tracer("example.com/program")
+	verify := provider.Group(spangate.BitVerify).Tracer("example.com/program")
+
+	for last := range byte(10) {
+		request := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{0: 1, 15: last}, SpanID: trace.SpanID{1}})
+		ctx := trace.ContextWithRemoteSpanContext(context.Background(), request)
+		ctx, span := rollout.Start(ctx, fmt.Sprint("rollout ", last))
+		_, inner := verify.Start(ctx, "verify")
+		inner.End()
+		span.End()
+	}
+
+	// Output:
+	// rollout 0
+	// rollout 1
+	// rollout 2
+	// rollout 3
+	// rollout 4
+	// rollout 5
+	// rollout 6
+	// rollout 7
+	//   verify
+	// rollout 8
+	// rollout 9
+}
+
+// The span appears although its group is off.
+func ExampleOnError() {
+	provider, err := otelgate.NewTracerProvider(printer{}, new(spangate.Gate))
+	if err != nil {
+		panic(err)
+	}
+	tools := provider.Group(spangate.BitSandbox).Tracer("example.com/tools")
+	for _, tool := range []string{"search", "python"} {
+		_ = otelgate.Do(context.Background(), tools, "run "+tool, func(context.Context, trace.Span) error {
+			if tool == "python" {
+				return errors.New("no such tool")
+			}
+			return nil
+		}, otelgate.OnError())
+	}
+
+	// Output: run python
+}

@@ -86,7 +86,7 @@ func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, opts ...O
 	if gate == nil {
 		return nil, fmt.Errorf("otelgate: %w; pass a *spangate.Gate, new(spangate.Gate) has everything off", ErrNilGate)
 	}
-	var c config
+	c := config{errorSpans: defaultErrorSpans}
 	for _, opt := range opts {
 		if !isNil(opt) {
 			opt.apply(&c)
@@ -98,6 +98,7 @@ func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, opts ...O
 	p := &TracerProvider{base: base, rules: c.rules, gate: gate}
 	p.origin = &origin{
 		provider: p, find: c.find, countWithheld: c.countWithheld,
+		overrides: c.overrides, oneTrace: c.oneTrace, traceID: c.traceID, plainRoots: c.overrides == nil && !c.oneTrace, errorSpans: errorSpans{perSecond: c.errorSpans},
 		roots: make(map[*spangate.Gate]*rootGroups), sites: make(map[siteKey]*site),
 	}
 	p.none = inert{p.origin, noSpan}
@@ -115,10 +116,10 @@ func isNil(v any) bool {
 	return r.Kind() == reflect.Pointer && r.IsNil()
 }
 
-// isPlaceholder reports whether base is what otel.GetTracerProvider returns until a provider is
+// isPlaceholder reports whether base is what otel.GetTracerProvider, or otel.GetTextMapPropagator, returns until one is
 // installed. It looks at the type, which is not exported: a comparison with the present result
 // of otel.GetTracerProvider would miss a placeholder that was fetched earlier.
-func isPlaceholder(base trace.TracerProvider) bool {
+func isPlaceholder(base any) bool {
 	t := reflect.TypeOf(base)
 	return t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "go.opentelemetry.io/otel/internal/global"
 }
@@ -187,9 +188,8 @@ func (p *TracerProvider) sitesOf(scope string) (all sites) {
 		all.special = append(all.special, special{r.Name, r.Kind, s})
 		named = named || !matchesAny(r.Scope)
 	}
-	made := false
-	all.rest, made = p.origin.siteOf(rest)
-	if made && !named && p.origin.find != nil {
+	var made bool
+	if all.rest, made = p.origin.siteOf(rest); made && !named && p.origin.find != nil {
 		p.origin.discover(all.rest)
 	}
 	return all
@@ -230,9 +230,9 @@ func (p *TracerProvider) Transparent() *TracerProvider {
 }
 
 // WithGate returns a view of p in which gate, of another namespace, replaces p's own: for rules
-// without a gate, and for views that the view's Group returns. Code that
-// finds its provider through a span of the view gets p, with p's own gate: the groups of p's
-// rules are of p's namespace. A nil gate changes nothing.
+// without a gate, and for views that the view's Group returns. Code that finds its provider
+// through a span of the view gets p, with p's own gate: the groups of p's rules are of p's
+// namespace. A nil gate changes nothing.
 func (p *TracerProvider) WithGate(gate *spangate.Gate) *TracerProvider {
 	view := p.view()
 	view.gate = cmp.Or(gate, view.gate)

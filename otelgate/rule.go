@@ -3,6 +3,7 @@
 package otelgate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -57,8 +58,8 @@ func HTTPRules(server, client spangate.Mask) Rules {
 	}
 }
 
-// An Option configures [NewTracerProvider]: a [Rule], [Rules], or what [Names], [Discover] or
-// [CountWithheld] returns. A nil Option does nothing.
+// An Option configures [NewTracerProvider]: a [Rule], [Rules], or what [Names], [Discover],
+// [CountWithheld], [Overrides], [OneTrace] or [ErrorSpanLimit] returns. A nil Option does nothing.
 type Option interface{ apply(*config) }
 
 // config holds the options of a provider.
@@ -67,6 +68,10 @@ type config struct {
 	names         *spangate.Catalog
 	find          func(scope string) (*spangate.Gate, spangate.Mask)
 	countWithheld bool
+	overrides     func(context.Context, trace.SpanContext) *spangate.Override
+	oneTrace      bool
+	traceID       func(context.Context) trace.TraceID
+	errorSpans    int
 	err           error
 }
 
@@ -89,16 +94,16 @@ func Names(c *spangate.Catalog) Option {
 	})
 }
 
-// Discover makes find decide about the scopes that no rule names: those that match no rule with a
-// Scope, other than "*". Rules without a Scope come first; the other spans of such a scope are in
-// the group that find returns. find is not called for a scope of which every span matches a rule,
+// Discover makes find decide about the scopes that no rule names. A rule names a scope if its Scope
+// matches it and is neither empty nor "*". Rules that name no scope still decide first; find's group
+// has the other spans of the scope. find is not called if every span of the scope matches a rule,
 // nor by views that [TracerProvider.Group] made. registry.Scopes returns a find that makes a group
 // of each scope.
 //
-// find is called once for each scope, by the first call of Tracer with its name, [EmptyScope] for
-// none. It must be safe for concurrent use. No lock is held meanwhile: find may register gates, log
-// and use the provider. Calls of Tracer for the same scope do not wait for it, and spans of the scope
-// are on until it returns. They stay on if it panics, or returns a nil gate or an empty mask.
+// The first call of Tracer with the name of a scope calls find, once for each scope; the empty name is
+// [EmptyScope]. find must be safe for concurrent use. No lock is held during the call: find may register
+// gates, log and use the provider. Other calls of Tracer for the scope do not wait for it, and spans of the
+// scope are on until it returns. They stay on if it panics, or returns a nil gate or an empty mask.
 //
 // A nil find is [ErrInvalidOption].
 func Discover(find func(scope string) (*spangate.Gate, spangate.Mask)) Option {

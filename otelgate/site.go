@@ -15,7 +15,7 @@ import (
 type site struct {
 	scope       string
 	rule        int  // its index in the provider's rules, or their number if no rule decides
-	number      int  // of the sites that the provider had before
+	number      int  // how many sites the provider had before
 	transparent bool // as the rule says
 
 	// gate is nil if the spans are always on. It is set after group and roots, which mean
@@ -41,6 +41,18 @@ var ungated = &site{roots: new(rootGroups)}
 func (s *site) on() bool {
 	gate := s.gate.Load()
 	return gate == nil || gate.On(s.group)
+}
+
+// inReach reports whether an override may turn the site's spans on.
+func (s *site) inReach() bool {
+	gate := s.gate.Load()
+	return spangate.Compiled && gate != nil && gate.Reach()&s.group != 0
+}
+
+func (s *site) countWithheld() {
+	if s.withheld.counts != nil {
+		s.withheld.add()
+	}
 }
 
 // markRoot records that the site was off where its span would have begun a trace. The site has
@@ -75,8 +87,8 @@ func (s *sites) of(name string, opts []trace.SpanStartOption) *site {
 	return s.find(name, opts)
 }
 
-// find is the method of, for a scope with special sites. It evaluates the options only if the name matches a
-// special site that has a kind.
+// find is of for a scope with special sites. It reads the options only if the name matches a site that
+// has a kind.
 func (s *sites) find(name string, opts []trace.SpanStartOption) *site {
 	kind := trace.SpanKindUnspecified
 	for i := range s.special {
@@ -98,12 +110,12 @@ func (s *sites) find(name string, opts []trace.SpanStartOption) *site {
 	return s.rest
 }
 
-// anyOn reports whether a span of any name and kind would be on.
-func (s *sites) anyOn() bool {
+// any reports whether is is true for the site of a span of any name and kind.
+func (s *sites) any(is func(*site) bool) bool {
 	for i := range s.special {
-		if s.special[i].site.on() {
+		if is(s.special[i].site) {
 			return true
 		}
 	}
-	return s.rest.on()
+	return is(s.rest)
 }

@@ -4,7 +4,9 @@ package otelgate
 
 import (
 	"context"
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -92,11 +94,17 @@ type origin struct {
 	provider      *TracerProvider
 	find          func(scope string) (*spangate.Gate, spangate.Mask) // of Discover, or nil
 	countWithheld bool
+	overrides     func(context.Context, trace.SpanContext) *spangate.Override // of Overrides, or nil
+	oneTrace      bool
+	plainRoots    bool                                // without Overrides and OneTrace
+	traceID       func(context.Context) trace.TraceID // of OneTrace, or nil
+	gates         atomic.Pointer[[]*spangate.Gate]    // the keys of roots; immutable
+	errorSpans    errorSpans
 
 	mu    sync.Mutex
 	roots map[*spangate.Gate]*rootGroups
 	sites map[siteKey]*site
-	count counter // the one that was given to a site last
+	count counter // the latest that a site got
 }
 
 // siteOf returns the site of a key, and whether this call made it.
@@ -123,12 +131,14 @@ func (o *origin) siteOf(key siteKey) (s *site, made bool) {
 	return s, true
 }
 
-// putBehind puts s, whose spans were always on, behind a gate. The caller holds o.mu.
+// putBehind puts s, which has no gate yet, behind one. The caller holds o.mu.
 func (o *origin) putBehind(s *site, gate *spangate.Gate, group spangate.Mask) {
 	r := o.roots[gate]
 	if r == nil {
 		r = new(rootGroups)
 		o.roots[gate] = r
+		gates := slices.Collect(maps.Keys(o.roots))
+		o.gates.Store(&gates)
 	}
 	s.group, s.roots = group, r
 	s.gate.Store(gate)

@@ -9,6 +9,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/embedded"
+
+	"github.com/spangate/spangate"
 )
 
 // gatedTracer is the base's tracer of one scope, behind a gate.
@@ -35,23 +37,44 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 	s := t.sites.of(name, opts)
 	if gate := s.gate.Load(); gate != nil { // not &&, for which the compiler computes a bool
 		if !gate.On(s.group) {
-			if s.withheld.counts != nil {
-				s.withheld.add()
+			if spangate.Compiled && gate.Reach()&s.group != 0 {
+				return t.startSpecial(ctx, current, name, opts, s)
 			}
 			if current == nil {
-				s.markRoot()
-				return ctx, &t.origin.provider.none
-			}
-			if span, ok := current.(*sdkSpan); ok && span.inert.origin == t.origin && len(opts) == 0 {
+				if t.origin.plainRoots { // as off does, but faster
+					s.countWithheld()
+					s.markRoot()
+					return ctx, &t.origin.provider.none
+				}
+				if !t.origin.oneTrace && !t.origin.armed() { // not ||, which would slow the former case
+					s.countWithheld()
+					s.markRoot()
+					return ctx, &t.origin.provider.none
+				}
+			} else if span, ok := current.(*sdkSpan); ok && span.inert.origin == t.origin && len(opts) == 0 {
+				s.countWithheld()
 				return span.beneath(ctx, s.transparent || t.transparent) // as off does, but faster
 			}
+			if t.origin.overrides != nil && t.origin.armed() {
+				return t.startSpecial(ctx, current, name, opts, s)
+			}
+			s.countWithheld()
 			return t.off(ctx, current, opts, s)
 		}
 	}
 	// Not a function of its own: so many arguments cost a span that is on 1 %.
 	baseCtx := ctx
-	if span, ok := current.(*sdkSpan); ok && same(span.ctx, ctx) && span.inert.origin == t.origin {
-		baseCtx = span.base // the common case, without an allocation
+	if span, ok := current.(*sdkSpan); ok && span.inert.origin == t.origin {
+		if len(opts) > 0 && t.origin.special() { // the options may include WithNewRoot
+			return t.startSpecial(ctx, current, name, opts, s)
+		}
+		if same(span.ctx, ctx) {
+			baseCtx = span.base // the common case, without an allocation
+		} else {
+			baseCtx = t.baseContext(ctx, current)
+		}
+	} else if t.origin.special() {
+		return t.startSpecial(ctx, current, name, opts, s)
 	} else if current != nil {
 		baseCtx = t.baseContext(ctx, current)
 	}
@@ -95,9 +118,10 @@ func (t *gatedTracer) onOther(ctx context.Context, opts []trace.SpanStartOption,
 
 // Enabled reports whether a span that is started now could be on, under any name and kind. It is
 // false if every span would be inert, or if the base's tracer has Enabled and that is false. It
-// is OpenTelemetry's Tracer.Enabled. A nil ctx counts as [context.Background].
+// is true if an override could turn the span on, which only Start asks it. It is OpenTelemetry's
+// Tracer.Enabled. A nil ctx counts as [context.Background].
 func (t *gatedTracer) Enabled(ctx context.Context) bool {
-	if !t.sites.anyOn() {
+	if !t.sites.any((*site).on) && !(t.sites.any((*site).inReach) && t.mayOverride(ctx)) {
 		return false
 	}
 	base, ok := t.base.(interface {
@@ -134,11 +158,12 @@ func (t *gatedTracer) baseContext(ctx context.Context, current any) context.Cont
 // A transparent site leaves ctx unchanged, unless code beneath it would not find a gated
 // provider there.
 func (t *gatedTracer) off(ctx context.Context, current any, opts []trace.SpanStartOption, s *site) (context.Context, trace.Span) {
-	if len(opts) > 0 {
-		if c := startConfig(opts); c.NewRoot() {
-			s.markRoot()
-			return t.detach(ctx, current)
-		}
+	if current == nil {
+		return t.offRoot(ctx, s, false)
+	}
+	if isNewRoot(opts) {
+		s.markRoot()
+		return t.detach(ctx, current)
 	}
 	switch a := current.(type) {
 	case *sdkSpan:
@@ -169,8 +194,7 @@ func (t *gatedTracer) offForeign(ctx context.Context, current any, s *site) (con
 	if _, ok := above.(sdktrace.ReadWriteSpan); !ok { // a span of the SDK is valid, local and records
 		sc := above.SpanContext()
 		if !sc.IsValid() && !above.IsRecording() {
-			s.markRoot()
-			return ctx, &t.origin.provider.none
+			return t.offRoot(ctx, s, sc.HasTraceID())
 		}
 		bare = sc.IsRemote() || isBare(above)
 	}
@@ -181,15 +205,38 @@ func (t *gatedTracer) offForeign(ctx context.Context, current any, s *site) (con
 	return c, &c.inert
 }
 
+// offRoot is off under no span. Spans beneath begin a trace unless the context has a trace ID.
+func (t *gatedTracer) offRoot(ctx context.Context, s *site, hasTraceID bool) (context.Context, trace.Span) {
+	s.markRoot()
+	if t.origin.oneTrace && !hasTraceID {
+		if sc := t.origin.oneTraceOf(ctx); sc.HasTraceID() {
+			return t.inTrace(ctx, sc)
+		}
+	}
+	return ctx, &t.origin.provider.none
+}
+
 // detach returns what the Start of a site that is off returns if the caller gave WithNewRoot:
 // spans beneath the site must not join the trace above.
 func (t *gatedTracer) detach(ctx context.Context, current any) (context.Context, trace.Span) {
+	if sc := t.origin.oneTraceOf(ctx); sc.HasTraceID() {
+		return t.inTrace(ctx, sc)
+	}
 	none := &t.origin.provider.none
 	// Also if current is not valid: the SDK joins a span context that has only a trace ID.
 	if current != nil && current != any(none) {
 		ctx = trace.ContextWithSpan(ctx, none)
 	}
 	return ctx, none
+}
+
+// isNewRoot reports whether the options include WithNewRoot.
+func isNewRoot(opts []trace.SpanStartOption) bool {
+	if len(opts) == 0 {
+		return false
+	}
+	c := startConfig(opts)
+	return c.NewRoot()
 }
 
 // startConfig returns a config with the span's kind and whether it is a new root. It skips the

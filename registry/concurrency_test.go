@@ -67,7 +67,7 @@ func (c *fixture) words() map[string]map[spangate.Mask]bool {
 			}
 		}
 		add := func() {
-			enabled, _ := m.state()
+			enabled, _, _ := m.state()
 			for namespace := range m.namespaces {
 				words[namespace][c.gates[namespace][0].word(enabled)] = true
 			}

@@ -21,6 +21,7 @@ type generation struct {
 	vocabulary *vocabulary
 	intent     intent
 	enabled    *bitset.BitSet // over vocabulary
+	reach      *bitset.BitSet // over vocabulary: what overrides may turn on
 	pending    []string
 }
 
@@ -31,9 +32,9 @@ var initial = new(generation).next(newVocabulary(nil), intent{}, plan.Cause{})
 
 // next returns the generation after g. It is the only place where an intent becomes a set.
 func (g *generation) next(v *vocabulary, in intent, by plan.Cause) *generation {
-	set := v.newSet()
-	pending := in.resolve(v, set)
-	return &generation{number: g.number + 1, cause: by, vocabulary: v, intent: in, enabled: set, pending: pending}
+	enabled, reach := v.newSet(), v.newSet()
+	pending := in.resolve(v, enabled, reach)
+	return &generation{number: g.number + 1, cause: by, vocabulary: v, intent: in, enabled: enabled, reach: reach, pending: pending}
 }
 
 // load returns the current generation; for a nil registry, the initial one.
@@ -63,6 +64,19 @@ func (g *generation) Resolve(spec string) (enabled, pending []string) {
 	defer sets.Put(set)
 	pending = v.resolve(spec, set)
 	return v.list(set), pending
+}
+
+func (g *generation) Words(spec string) map[*spangate.Gate]spangate.Mask {
+	v, words := g.vocabulary, make(map[*spangate.Gate]spangate.Mask)
+	set := v.borrowSet()
+	defer sets.Put(set)
+	v.resolve(spec, set)
+	for i, m := range v.members {
+		if word := v.project(i, set); word != 0 {
+			words[m.gate] = word
+		}
+	}
+	return words
 }
 
 func (g *generation) Check(text string) error {

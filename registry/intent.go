@@ -36,9 +36,9 @@ func newSpec(text string) intent {
 	return intent{plan: plan.Plan{Baseline: strings.Clone(text[:min(len(text), spec.MaxLen+1)])}}
 }
 
-// resolve adds what is on in v to set, which is empty and over v, and returns the names that are
-// not in v: canonical, sorted, each once, never nil.
-func (in intent) resolve(v *vocabulary, set *bitset.BitSet) []string {
+// resolve adds what is on in v to set, and what overrides may turn on to reach, which are both empty
+// and over v. It returns the names that are not in v: canonical, sorted, each once, never nil.
+func (in intent) resolve(v *vocabulary, set, reach *bitset.BitSet) []string {
 	pending := []string{}
 	if in.kind == byPin {
 		for _, name := range in.pin {
@@ -63,9 +63,19 @@ func (in intent) resolve(v *vocabulary, set *bitset.BitSet) []string {
 	for _, text := range in.plan.Specs {
 		set.InPlaceUnion(selected(text))
 	}
-	set.InPlaceDifference(selected(in.plan.Deny))
+	for _, text := range in.plan.Details {
+		reach.InPlaceUnion(selected(text))
+	}
+	if in.plan.Admit {
+		reach.SetAll()
+	}
+	denied := selected(in.plan.Deny)
+	set.InPlaceDifference(denied)
+	reach.InPlaceDifference(denied)
 	if in.plan.Ceiling != "" {
-		set.InPlaceIntersection(selected(in.plan.Ceiling))
+		allowed := selected(in.plan.Ceiling)
+		set.InPlaceIntersection(allowed)
+		reach.InPlaceIntersection(allowed)
 	}
 	slices.Sort(pending)
 	return slices.Compact(pending)
@@ -77,7 +87,7 @@ func (in intent) tooLong() bool { return in.kind == bySpec && len(in.plan.Baseli
 // selectsNothing reports whether in is written as everything off, so that it turns nothing on in
 // any vocabulary.
 func (in intent) selectsNothing() bool {
-	return len(in.pin) == 0 && !maySelect(in.plan.Baseline) && !slices.ContainsFunc(in.plan.Specs, maySelect)
+	return len(in.pin) == 0 && !maySelect(in.plan.Baseline) && !slices.ContainsFunc(slices.Concat(in.plan.Specs, in.plan.Details), maySelect)
 }
 
 // maySelect is false for the two ways to write that everything is off: text without an entry, and
@@ -100,7 +110,7 @@ func (in intent) attr() slog.Attr {
 		return slog.Any("pin", excerpt(in.pin))
 	case byPlan:
 		return slog.Group("plan",
-			slog.String("baseline", spec.Head(p.Baseline)), slog.Any("quiet", excerpt(p.Quiet)), slog.Any("specs", excerpt(p.Specs)),
+			slog.String("baseline", spec.Head(p.Baseline)), slog.Any("quiet", excerpt(p.Quiet)), slog.Any("specs", excerpt(p.Specs)), slog.Any("details", excerpt(p.Details)),
 			slog.String("deny", spec.Head(p.Deny)), slog.String("ceiling", spec.Head(p.Ceiling)))
 	default:
 		return slog.String("spec", spec.Head(p.Baseline))

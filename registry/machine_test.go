@@ -141,7 +141,7 @@ func TestRegistryAgreesWithTheModel(t *testing.T) {
 			},
 			"set spec": func(t *rapid.T) {
 				m.spec, m.pin, m.plan = spec.Draw(t, "spec"), nil, nil
-				_, pending := m.state()
+				_, _, pending := m.state()
 				require.Equal(t, pending.list(), r.SetSpec(m.spec))
 			},
 			"set long spec": func(t *rapid.T) {
@@ -166,6 +166,7 @@ func TestRegistryAgreesWithTheModel(t *testing.T) {
 			"plan": func(t *rapid.T) {
 				p := plan.Plan{
 					Baseline: spec.Draw(t, "baseline"), Quiet: rapid.SliceOfN(spec, 0, 3).Draw(t, "quiet"), Specs: rapid.SliceOfN(spec, 0, 4).Draw(t, "specs"),
+					Details: rapid.SliceOfN(spec, 0, 3).Draw(t, "details"), Admit: rapid.IntRange(0, 3).Draw(t, "admit") == 0,
 					Deny: spec.Draw(t, "deny"), Ceiling: spec.Draw(t, "ceiling"),
 				}
 				now, ok := c.Begin()
@@ -174,6 +175,12 @@ func TestRegistryAgreesWithTheModel(t *testing.T) {
 				next := c.Commit(p, plan.Cause{})
 				require.Equal(t, r.State().Generation(), next.Number())
 				c.End()
+				s := spec.Draw(t, "spec")
+				selected, _ := m.resolve(s)
+				words := next.Words(s)
+				for _, l := range registered {
+					require.Equal(t, l.word(selected), words[l.gate], "%q", s)
+				}
 				require.Equal(t, m.pin == nil, next.Planned())
 				if m.pin == nil {
 					m.plan = &p
@@ -212,7 +219,7 @@ func TestRegistryAgreesWithTheModel(t *testing.T) {
 				requireAsModel(t, m, r, registered)
 				require.Equal(t, m.pin != nil, r.State().Pinned())
 				for _, l := range gone {
-					require.Zero(t, l.gate.Load(), "an unregistered gate")
+					require.Zero(t, l.gate.Load()|l.gate.Reach(), "an unregistered gate")
 				}
 			},
 		})

@@ -107,13 +107,14 @@ func (m *model) resolve(spec string) (enabled, pending set) {
 	return enabled, pending
 }
 
-// state returns what is on and what is pending.
-func (m *model) state() (enabled, pending set) {
+// state returns what is on, what overrides may turn on, and what is pending.
+func (m *model) state() (enabled, reach, pending set) {
 	if m.plan != nil {
 		return m.planned(*m.plan)
 	}
 	if m.pin == nil {
-		return m.resolve(m.spec)
+		enabled, pending = m.resolve(m.spec)
+		return enabled, set{}, pending
 	}
 	enabled, pending = set{}, set{}
 	groups := m.groups()
@@ -124,10 +125,10 @@ func (m *model) state() (enabled, pending set) {
 			pending[name] = true
 		}
 	}
-	return enabled, pending
+	return enabled, set{}, pending
 }
 
-func (m *model) planned(p plan.Plan) (enabled, pending set) {
+func (m *model) planned(p plan.Plan) (enabled, reach, pending set) {
 	enabled, pending = m.resolve(p.Baseline)
 	for _, spec := range p.Quiet {
 		quiet, unknown := m.resolve(spec)
@@ -139,15 +140,26 @@ func (m *model) planned(p plan.Plan) (enabled, pending set) {
 		maps.Copy(enabled, on)
 		maps.Copy(pending, unknown)
 	}
+	reach = set{}
+	for _, spec := range p.Details {
+		detail, unknown := m.resolve(spec)
+		maps.Copy(reach, detail)
+		maps.Copy(pending, unknown)
+	}
+	if p.Admit {
+		reach = m.groups()
+	}
 	denied, unknown := m.resolve(p.Deny)
 	maps.Copy(pending, unknown)
 	maps.DeleteFunc(enabled, func(name string, _ bool) bool { return denied[name] })
+	maps.DeleteFunc(reach, func(name string, _ bool) bool { return denied[name] })
 	if p.Ceiling != "" {
 		allowed, unknown := m.resolve(p.Ceiling)
 		maps.Copy(pending, unknown)
 		maps.DeleteFunc(enabled, func(name string, _ bool) bool { return !allowed[name] })
+		maps.DeleteFunc(reach, func(name string, _ bool) bool { return !allowed[name] })
 	}
-	return enabled, pending
+	return enabled, reach, pending
 }
 
 const pythonSpace = "\t\n\v\f\r\x1c\x1d\x1e\x1f \u0085\u00a0\u1680" +
@@ -200,7 +212,7 @@ func (l library) word(enabled set) spangate.Mask {
 // requireAsModel checks every answer of r, and the gates of the libraries that are
 // registered.
 func requireAsModel(t require.TestingT, m *model, r *registry.Registry, registered map[string]library) {
-	enabled, pending := m.state()
+	enabled, reach, pending := m.state()
 	require.Equal(t, m.groups().list(), r.Groups(), "groups")
 	require.ElementsMatch(t, slices.Collect(maps.Keys(registered)), r.Namespaces(), "namespaces")
 	require.True(t, slices.IsSorted(r.Namespaces()), "namespaces")
@@ -209,6 +221,7 @@ func requireAsModel(t require.TestingT, m *model, r *registry.Registry, register
 	require.Equal(t, pending.list(), r.Pending(), "pending")
 	for namespace, l := range registered {
 		require.Equal(t, l.word(enabled), l.gate.Load(), "gate of %s", namespace)
+		require.Equal(t, l.word(reach), l.gate.Reach(), "reach of %s", namespace)
 	}
 }
 

@@ -70,8 +70,8 @@ var process Registry
 func Default() *Registry { return &process }
 
 // Register adds the namespace of c, with its groups and presets, and sets g by the spec, pin or
-// plan in force. From then on the registry sets g's word; a word stored by other code lasts until
-// the next change.
+// plan in force. From then on the registry sets g's word and reach; a value stored by other code
+// lasts until the next change.
 //
 // A gate belongs to one namespace of one registry, until the namespace is unregistered or
 // replaced. The gates of a registry that is no longer reachable are free once the garbage
@@ -215,32 +215,35 @@ func (r *Registry) publishAndNotify(g *generation) {
 	}
 }
 
-// publish makes g, the next generation, the current one: it gives each gate its word, and
+// publish makes g, the next generation, the current one: it gives each gate its word and reach, and
 // queues the records about g. The gates and the current generation are set before any other code
 // runs, so that they agree even if that code panics.
 //
-// A gate that is no longer registered gets the empty word, and is free for other registries
-// after that. A word that stays is not stored again, since a store costs every reader its cached
+// A gate that is no longer registered gets the empty word and reach, and is free for other registries
+// after that. A value that stays is not stored again, since a store costs every reader its cached
 // copy of the line.
 func (r *Registry) publish(g *generation) {
 	old, v := r.load(), g.vocabulary
 	if v != old.vocabulary {
 		for _, m := range old.vocabulary.members {
 			if v.owner(m.gate) == nil {
-				store(m.gate, 0)
+				store(m.gate, 0, 0)
 				gates.release(m.gate)
 			}
 		}
 	}
 	for i, m := range v.members {
-		store(m.gate, v.project(i, g.enabled))
+		store(m.gate, v.project(i, g.enabled), v.project(i, g.reach))
 	}
 	r.current.Store(g)
 	r.reports.generation(old, g)
 }
 
-func store(gate *spangate.Gate, word spangate.Mask) {
+func store(gate *spangate.Gate, word, reach spangate.Mask) {
 	if gate.Load() != word {
 		gate.Store(word)
+	}
+	if gate.Reach() != reach {
+		gate.SetReach(reach)
 	}
 }

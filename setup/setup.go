@@ -3,6 +3,7 @@
 package setup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,34 +18,38 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// Parts is what [New] makes. The fields must not be changed. The zero value has no parts, and its
-// Close does nothing, as that of nil. A Parts must not be copied; its methods may be called from
-// any goroutine.
+// Parts is what [New] makes. The fields must not be changed. The zero value has no parts; its Close,
+// and that of nil, does nothing. A Parts must not be copied; its methods may be called from any
+// goroutine.
 type Parts struct {
 	// TracerProvider starts spans of the base while their groups are on. Install it with
 	// otel.SetTracerProvider, or pass it to libraries.
 	TracerProvider *otelgate.TracerProvider
-	// Controller decides which groups are on.
+	// Controller decides which groups are on. Its leases may act on a share of traces
+	// ([control.LeaseRequest.Share]), and on those of some requests if the program calls
+	// [control.Controller.Offer].
 	Controller *control.Controller
+	// Propagator is that of [Overrides], or nil.
+	Propagator *otelgate.Propagator
 	// Handler is the endpoint of Controller, as [control.Handler] returns it.
 	Handler http.Handler
 	// Registry has the groups. Libraries with catalogs of their own register with it at any time.
 	Registry *registry.Registry
 
 	mu         sync.Mutex
-	namespaces []string // to be unregistered, in the order of registration
+	namespaces []string // registered by New, in this order; Close unregisters them
 }
 
 // New returns a provider that gates base, and a controller and endpoint for its groups.
 //
-// Without options, the registry is [registry.Default], its baseline is default, and the endpoint
+// Without options, the registry is [registry.Default], the baseline is default, and the endpoint
 // refuses changes. So every span is on until a person or the program decides otherwise: each
 // scope that no rule names has a group of its own in preset default, as [registry.Scopes] says,
 // and the groups of [Rules] are in it too.
 //
 // The error is one of [otelgate.NewTracerProvider], as for a base that is nil or OpenTelemetry's
 // global placeholder; of an option; of [registry.Registry.Register]; or of [control.New], as for a
-// registry that has a controller. Nothing is left registered or running then.
+// registry that has a controller. After an error nothing is left registered or running.
 func New(base trace.TracerProvider, opts ...Option) (*Parts, error) {
 	o := options{
 		registry: registry.Default(),
@@ -59,15 +64,25 @@ func New(base trace.TracerProvider, opts ...Option) (*Parts, error) {
 	if o.err != nil {
 		return nil, o.err
 	}
-	gate, gated := o.rules.gate, []otelgate.Option{otelgate.Discover(registry.Scopes(o.registry))}
+	p := &Parts{Registry: o.registry}
+	gate, gated := o.rules.gate, []otelgate.Option{
+		otelgate.Discover(registry.Scopes(o.registry)),
+		otelgate.Overrides(func(_ context.Context, sc trace.SpanContext) *spangate.Override {
+			return p.Controller.Begin(sc.TraceID(), sc.TraceState().Get("ot"))
+		}),
+	}
 	if len(o.catalogs) > 0 {
 		gate, gated = o.catalogs[0].gate, append(gated, otelgate.Names(o.catalogs[0].catalog))
 	}
-	provider, err := otelgate.NewTracerProvider(base, gate, append(gated, o.gated...)...)
-	if err != nil {
+	var err error
+	if p.TracerProvider, err = otelgate.NewTracerProvider(base, gate, append(gated, o.gated...)...); err != nil {
 		return nil, err
 	}
-	p := &Parts{Registry: o.registry, TracerProvider: provider}
+	if o.propagator != nil {
+		if p.Propagator, err = o.propagator(func(name spangate.OverrideName) *spangate.Override { return p.Controller.Admit(name) }); err != nil {
+			return nil, err
+		}
+	}
 	if err := p.start(&o); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -99,9 +114,13 @@ func (p *Parts) start(o *options) error {
 		return fmt.Errorf("%w; if the namespace is of another setup.New, close its Parts first, or use another registry", err)
 	}
 	spans := spans{p.TracerProvider, append(o.catalogs, made), o.ready, o.withheld}
-	controls := append([]control.Option{
+	controls := []control.Option{
 		control.StartupBaseline(o.baseline), control.Roots(p.TracerProvider.Roots), control.Scopes(spans.list),
-	}, o.control...)
+	}
+	if o.admits {
+		controls = append(controls, control.AdmitOverrides(p.Propagator.Refused))
+	}
+	controls = append(controls, o.control...)
 	if p.Controller, err = control.New(p.Registry, controls...); err != nil {
 		return err
 	}
@@ -112,10 +131,10 @@ func (p *Parts) start(o *options) error {
 	return err
 }
 
-// Close closes the controller, which ends its leases and stops reading the file, and unregisters
-// the catalogs of [Catalog] and [Rules], whose groups are off from then on; so call it when the
-// program starts no more spans. Groups of discovered scopes stay registered, and on if the baseline
-// has them. Close does not shut the base down. A second Close does nothing.
+// Close closes the controller, which ends its leases and stops reading the file. It unregisters the
+// catalogs of [Catalog] and [Rules], whose groups are off from then on, so call it when the program
+// starts no more spans. Groups of discovered scopes stay registered, and on if the baseline has
+// them. Close does not shut the base down. A second Close does nothing.
 //
 // The error is one of [control.Controller.Close], or of [registry.Registry.Unregister] for a
 // namespace that the program has unregistered itself.

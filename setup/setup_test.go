@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/propagation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -46,13 +47,13 @@ const (
 	otelsql  = "github.com/XSAM/otelsql"
 )
 
-// fixture is a program that has adopted the package, on an SDK that exports into memory.
+// fixture is a program that uses the package, on an SDK that exports into memory.
 type fixture struct {
 	*setup.Parts
 	exported *tracetest.InMemoryExporter
 }
 
-// newFixture has a registry of its own, unless opts has another.
+// newFixture makes a fixture with its own registry, unless opts has another.
 func newFixture(t *testing.T, opts ...setup.Option) fixture {
 	t.Helper()
 	exported := tracetest.NewInMemoryExporter()
@@ -359,4 +360,63 @@ func TestRefusedNewLeavesNothingBehind(t *testing.T) {
 			require.NoError(t, again.Close())
 		})
 	}
+}
+
+// TestTraceOfACustomerIsInDetailInBothProcesses pins the way from a lease in one process to the spans of
+// another, and that what a stranger sends has no effect.
+func TestTraceOfACustomerIsInDetailInBothProcesses(t *testing.T) {
+	base := propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+	key := []byte("0123456789abcdef0123456789abcdef")
+	quiet := setup.Control(control.StartupBaseline(control.Baseline{Spec: "default,-verify"}))
+	rules := setup.RulesText("verify = verify")
+	front := newFixture(t, rules, quiet, setup.Overrides(base, otelgate.Keys(key)))
+	back := newFixture(t, rules, quiet, setup.Overrides(base, otelgate.Keys(key)))
+	work := func(ctx context.Context, f fixture) context.Context {
+		ctx, span := f.TracerProvider.Tracer("verify").Start(ctx, "verify")
+		defer span.End()
+		return ctx
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		work(back.Propagator.Extract(r.Context(), propagation.HeaderCarrier(r.Header)), back)
+	}))
+	defer server.Close()
+	request := func(customer string, header http.Header) {
+		ctx := front.Propagator.Extract(t.Context(), propagation.HeaderCarrier(header))
+		ctx = work(front.Controller.Offer(ctx, func(string) string { return customer }), front)
+		r, err := http.NewRequestWithContext(ctx, "GET", server.URL, nil)
+		require.NoError(t, err)
+		front.Propagator.Inject(ctx, propagation.HeaderCarrier(r.Header))
+		resp, err := server.Client().Do(r)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+	}
+	_, err := front.Controller.Lease(control.LeaseRequest{Owner: "ann", Spec: "verify", Match: "customer=42", TTL: time.Minute})
+	require.NoError(t, err)
+	request("43", http.Header{"Baggage": {"spangate=1.abc.99999999999..all"}})
+	request("43", http.Header{"Baggage": {fmt.Sprintf("spangate=1.abc.%d..all", time.Now().Add(time.Minute).Unix())}})
+	require.Empty(t, front.exported.GetSpans())
+	require.Empty(t, back.exported.GetSpans())
+	require.Equal(t, []control.Count{{Reason: "too far ahead", N: 1}, {Reason: "untrusted", N: 1}}, front.Controller.State().Overrides.Refused)
+
+	request("42", nil)
+	one, two := front.exported.GetSpans(), back.exported.GetSpans()
+	require.Len(t, one, 1)
+	require.Len(t, two, 1)
+	require.Equal(t, one[0].SpanContext.TraceID(), two[0].SpanContext.TraceID())
+	require.Equal(t, one[0].SpanContext.SpanID(), two[0].Parent.SpanID())
+	require.Equal(t, one[0].Attributes, two[0].Attributes)
+	require.EqualValues(t, 1, back.Controller.State().Overrides.Received)
+
+	_, err = back.Controller.Lease(control.LeaseRequest{Owner: "bob", Spec: "verify", Share: 1, TTL: time.Minute})
+	require.NoError(t, err)
+	request("43", nil)
+	require.Len(t, front.exported.GetSpans(), 1)
+	require.Len(t, back.exported.GetSpans(), 2, "a share needs no call of the program")
+}
+
+func TestOverridesWithoutABaseAreRefused(t *testing.T) {
+	_, err := setup.New(sdktrace.NewTracerProvider(), setup.Registry(registry.New()), setup.Overrides(nil))
+	require.ErrorIs(t, err, otelgate.ErrNilPropagator)
+	f := newFixture(t, setup.Overrides(propagation.TraceContext{}))
+	require.False(t, f.Controller.State().Overrides.Admitted, "without a key or a predicate")
 }

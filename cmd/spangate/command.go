@@ -15,15 +15,16 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// answer is what a command shows: value as JSON; for people fields, which are pairs of a name and a
-// value, and what rest writes, or else line. The zero value shows nothing.
+// answer is what a command shows. The zero value shows nothing.
 type answer struct {
-	value  any
-	fields []string
-	rest   func()
-	line   string // of several processes each shows this or, if it is empty, its fields
-	// then, if there is one, is called when the answer has been shown; failed says why it was not,
-	// or is that of the context.
+	value  any      // with --json
+	fields []string // pairs of a name and a value
+	rest   func()   // writes what follows the fields; may be nil
+	// line is shown if there are no fields and no rest. With several processes it is what each shows;
+	// if it is empty, that is the fields.
+	line string
+	// then is called, unless it is nil, when the answer has been shown. failed is the error of the
+	// output or of the context, or nil.
 	then func(failed error) error
 }
 
@@ -57,7 +58,7 @@ func (p *program) show(a answer) {
 }
 
 // command makes cmd show what run returns for its argument, or for "" if it has none.
-// candidates returns what that argument may be, for completion.
+// candidates returns the possible arguments, for completion.
 func (p *program) command(cmd *cobra.Command, candidates func(*cobra.Command) []cobra.Completion, run func(context.Context, string) (answer, error)) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = checkArgs, completeArg(candidates)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -16,12 +16,12 @@ import (
 
 // completeFlag completes a flag by these values, and never by files.
 func completeFlag(cmd *cobra.Command, flag string, values ...cobra.Completion) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions( // fails for a flag that there is not
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions( // fails only for an unknown flag
 		values, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder))
 }
 
-// completeArg completes the argument of a command, if it takes one, by candidates: an id, or the
-// last entry of a spec by the names that the entries before it don't have.
+// completeArg completes the argument of a command, if it takes one, by candidates: an id, or the last
+// entry of a spec, without the names of the entries before it.
 func completeArg(candidates func(*cobra.Command) []cobra.Completion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
 		if len(args) > 0 || argument(cmd) == "" {
@@ -39,7 +39,7 @@ func completeArg(candidates func(*cobra.Command) []cobra.Completion) cobra.Compl
 				found = append(found, before+c)
 			}
 		}
-		// Without a space behind it, since a comma may follow.
+		// No space after it, since a comma may follow.
 		return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveKeepOrder
 	}
 }
@@ -55,8 +55,8 @@ func (v *vocabulary) completions() []cobra.Completion {
 		mapped(v.groups, func(g wire.Group) cobra.Completion { return completion(g.Name, docOf(g)) })...)
 }
 
-// candidates returns what the argument of cmd can be: ids of leases in the process, and names that are
-// registered there or, if it does not answer within a second, since a shell is waiting, those of Gym.
+// candidates returns the possible arguments of cmd: ids of leases in the process, and names that are
+// registered there. If it does not answer within a second, the names are those of Gym: a shell is waiting.
 func (r *remote) candidates(cmd *cobra.Command) []cobra.Completion {
 	r.timeout = min(r.timeout, time.Second)
 	v, leases := catalogVocabulary(spangate.Gym), []wire.Lease(nil)

@@ -30,7 +30,7 @@ const (
 	exitInterrupted = 128 + 2 // as a shell has it for SIGINT
 )
 
-// exitCodes is the help that says what they mean.
+// exitCodes is the help about them.
 const exitCodes = `Exit codes:
   0    done; watch and lease --wait: ended by Ctrl-C or by the lease's time
   1    failed: what answers is not an endpoint, or output can't be written
@@ -40,7 +40,7 @@ const exitCodes = `Exit codes:
   5    the state is not the one that was assumed: another generation than --if-match, a lease
        that has ended, as many leases as there can be, a controller that has been closed
   130  interrupted
-Of several processes it is the code of those that failed, or 1 if they differ.
+For several processes it is the code of those that failed, or 1 if their codes differ.
 
 A pipe that is closed early, as by head, is no failure, except for lease and quiet.`
 
@@ -154,16 +154,16 @@ func drawUnknown(s *screen, names []wire.UnknownName, text string, byProcess boo
 	s.fields("try", onlyIf(len(corrected) <= 256, escape(corrected)), "or", or)
 }
 
-// carets returns a spec fit for a terminal, a line with carets right under its unknown names, also
-// behind wide characters, combining ones and escapes, and the spec with every such name replaced by its
-// suggestion:
+// carets returns a spec fit for a terminal, a line with carets under its unknown names, and the spec with
+// each of these names replaced by its suggestion:
 //
 //	default,sandboxx
 //	        ^^^^^^^^
 //
-// Of a spec of more than width columns line is the part that begins with the first name. Names
-// that are not in the spec, which an answer may get wrong, are left out; without any, all texts are empty.
-// corrected is empty if a name has no suggestion.
+// The carets are right under the names after wide and combining characters and escapes too. If the spec
+// has more than width columns, line begins with the first name. A name that is not in the spec, as an
+// answer may have by mistake, is left out; if none is left, all texts are empty. corrected is empty if a
+// name has no suggestion.
 func carets(text string, names []wire.UnknownName, width int) (line, under, corrected string) {
 	names, at, replaced := slices.Clone(names[:min(len(names), maxListed)]), 0, len(names) <= maxListed
 	slices.SortStableFunc(names, func(a, b wire.UnknownName) int { return a.Offset - b.Offset })

@@ -156,8 +156,8 @@ func explain(c *spangate.Catalog, text string) (*explanation, error) {
 	}, err
 }
 
-// answer returns e as an answer. what is the name of the field that says how many groups e selects, and
-// drawGroups shows them.
+// answer returns e as an answer. what and howMany are the name and value of the field about the groups
+// that e selects, and drawGroups shows them.
 func (e *explanation) answer(s *screen, what, howMany string, drawGroups func()) answer {
 	fields := []string{"spec", orQuoted(escape(e.Spec)), "means", orQuoted(escape(e.Canonical)), what, howMany, "pending", warning(pendingOf(e.Entries), ", not registered yet")}
 	return answer{value: e, fields: fields, rest: func() {

@@ -123,7 +123,7 @@ func (p *program) leases() *cobra.Command {
 func forFlag(cmd *cobra.Command, usage string) *time.Duration {
 	ttl := cmd.Flags().Duration("for", 0, usage)
 	completeFlag(cmd, "for", "1m", "5m", "30m", "1h")
-	_ = cmd.MarkFlagRequired("for") // fails for a flag that there is not
+	_ = cmd.MarkFlagRequired("for") // fails only for an unknown flag
 	return ttl
 }
 

@@ -21,8 +21,8 @@ type prediction struct {
 	Groups     []wire.Group `json:"groups"`     // as they would be; the id of a lease that is not granted is empty
 }
 
-// predict returns the answer for what cmd, which is set, lease or quiet, would do with a spec, for owner.
-// It changes nothing, and its errors for the spec are those of the process.
+// predict returns what cmd, which is set, lease or quiet, would do with a spec, for owner. It changes
+// nothing, and refuses the specs that the process would refuse.
 func (r *remote) predict(cmd, text, owner string, allowPending bool) (answer, error) {
 	state, err := r.State(r.ctx)
 	if err != nil {
@@ -40,16 +40,16 @@ func (r *remote) predict(cmd, text, owner string, allowPending bool) (answer, er
 	}) {
 		return answer{}, usagef("%s %q: it selects no group", cmd, text)
 	}
-	is := make(map[string]bool)
+	isSelected := make(map[string]bool)
 	for _, g := range selected {
-		is[g.Name] = true
+		isSelected[g.Name] = true
 	}
 	p := prediction{state.Generation, state.Enabled, []string{}, pendingOf(entries), state.Groups}
 	owners := ownersOf(append(state.Leases, wire.Lease{Owner: owner}))
-	var stay []string // against the purpose of the change
+	var stay []string // groups that the change is to turn on or off, and does not
 	for i := range p.Groups {
 		g := &p.Groups[i]
-		in := is[g.Name]
+		in := isSelected[g.Name]
 		switch {
 		case cmd == "set":
 			g.Baseline = in

@@ -116,8 +116,8 @@ func (p *program) reading(cmd *cobra.Command, run func(*remote, *client.State, s
 	})
 }
 
-// clients returns a client of each endpoint that the flags and the environment name, and whether
-// they are a list, which may be one of one.
+// clients returns a client of each endpoint that the flags and the environment name, and whether these
+// are a list, which may have one element.
 func (r *remote) clients() (clients []*client.Client, listed bool, err error) {
 	urls, token := r.urls, os.Getenv(envToken)
 	if len(urls) == 0 {
@@ -135,7 +135,7 @@ func (r *remote) clients() (clients []*client.Client, listed bool, err error) {
 		return nil, false, usagef("--token-file: %w", err)
 	}
 	options := []client.Option{client.Token(strings.TrimSpace(token)), client.HTTPClient(&http.Client{Timeout: r.timeout})}
-	found := make(map[string]bool) // a process whose URL is repeated is one
+	found := make(map[string]bool) // URLs, since one may be repeated
 	for _, url := range urls {
 		name, isFile := strings.CutPrefix(url, "@")
 		lines := []string{url}
@@ -168,8 +168,8 @@ func (r *remote) clients() (clients []*client.Client, listed bool, err error) {
 	return clients, listed, nil
 }
 
-// readText returns the text in a file. It is an error if it is blank, or longer than most bytes, which no
-// such thing is.
+// readText returns the text of a file that holds a thing. A file that is blank or longer than most bytes
+// is an error.
 func readText(name string, most int64, thing string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -186,7 +186,7 @@ func readText(name string, most int64, thing string) (string, error) {
 	return string(b), err
 }
 
-// result is what a command on several processes has of one, as JSON.
+// result is what one of several processes answered, as JSON.
 type result struct {
 	URL    string      `json:"url"`
 	Answer any         `json:"answer,omitempty"`
@@ -208,7 +208,7 @@ func (p *program) onEach(ctx context.Context, clients []*client.Client, run func
 			a, err = run(clients[i])
 		}
 		r := &results[i]
-		*r = result{URL: clients[i].URL(), line: a.oneLine(), then: a.then, err: err} // without the state
+		*r = result{URL: clients[i].URL(), line: a.oneLine(), then: a.then, err: err} // not a itself, which holds the state
 		if err != nil {
 			exit, e := outcome(err)
 			r.exit, r.Error, r.line = exit, &e, red.Render(strings.ReplaceAll(message(err), r.URL, "it"))
@@ -228,11 +228,11 @@ func (p *program) onEach(ctx context.Context, clients []*client.Client, run func
 		})
 		return errors.Join(errs...)
 	}}
-	good := slices.IndexFunc(results, func(r result) bool { return r.err != nil })
-	if good < 0 {
+	firstFailed := slices.IndexFunc(results, func(r result) bool { return r.err != nil })
+	if firstFailed < 0 {
 		return all, nil
 	}
-	failures := results[good:]
+	failures := results[firstFailed:]
 	differ := func(what func(result) any) bool {
 		return slices.ContainsFunc(failures, func(r result) bool { return what(r) != what(failures[0]) })
 	}
@@ -240,7 +240,7 @@ func (p *program) onEach(ctx context.Context, clients []*client.Client, run func
 	switch {
 	case differ(func(r result) any { return r.exit }):
 		failed.exit, failed.code = exitFailed, "failed"
-	case good == 0 && failed.exit == exitUsage && !differ(func(r result) any { return r.err.Error() }):
+	case firstFailed == 0 && failed.exit == exitUsage && !differ(func(r result) any { return r.err.Error() }):
 		return answer{}, failures[0].err // the command line is at fault, and no process
 	}
 	return all, failed

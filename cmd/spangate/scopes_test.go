@@ -38,7 +38,7 @@ func TestScopesOfAProgramFollowWhatItStarts(t *testing.T) {
 	server := httptest.NewServer(parts.Handler)
 	defer server.Close()
 	t.Setenv(envURL, server.URL)
-	shows := func(pattern string, args ...string) { // a process counts its spans anew once in a while
+	shows := func(pattern string, args ...string) { // retries, since the endpoint looks at the counts once a second
 		var stdout string
 		matches := eventually(func() bool {
 			var stderr string

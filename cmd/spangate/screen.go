@@ -44,7 +44,7 @@ type screen struct {
 	width  int  // in columns; 0 for any
 	live   bool // it is a terminal on which a line can be rewritten
 	used   bool // something has been written
-	closed bool // it was closed when the program began, so that what is written is lost
+	closed bool // it was closed when the program began, so all output is lost
 	err    error
 }
 

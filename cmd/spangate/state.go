@@ -56,9 +56,9 @@ func (p *program) get() *cobra.Command {
 	})
 }
 
-// narrow leaves in the lists of a state what has to do with name, a group, a preset or the id of a
-// lease, or with the groups that are on if name is empty: groups, and the presets, leases and scopes that
-// have one of them, without the preset all.
+// narrow keeps in a state only what concerns name, which is a group, a preset or the id of a lease: the
+// groups of that name, and the presets, leases and scopes with one of these groups, but not the preset all.
+// If name is empty, the groups are those that are on.
 func narrow(s *wire.State, name string) error {
 	about, known, folded := make(map[string]bool), name == "", spec.Lower(name)
 	add := func(found bool, groups ...string) {
@@ -132,7 +132,7 @@ func (r *remote) changed(state *client.State, err error) (answer, error) {
 	return answer{value: state.JSON, fields: r.summary(state)}, nil
 }
 
-// summary returns the fields for a state without its lists, and for the change that led to it.
+// summary returns the fields that show a state, without its lists, and the change that led to it.
 func (r *remote) summary(state *client.State) []string {
 	changed := ""
 	if len(state.Changes) > 0 && state.Changes[0].Generation == state.Generation {
@@ -196,8 +196,8 @@ var (
 	shown = map[bool]string{true: green.Render("on"), false: faint.Render("off")}
 )
 
-// counts returns how many spans were started, how many a second, and how many were not started because their
-// group was off; empty for what is not counted.
+// counts returns how many spans were started, how many a second, and how many were not started because
+// their group was off. What is not counted is empty.
 func counts(s *wire.Spans) (started, perSecond, withheld string) {
 	if s == nil {
 		return "", "", ""

@@ -32,7 +32,7 @@ func newVocabulary(namespace string, groups []wire.Group, presets []wire.Preset)
 	for _, g := range groups {
 		v.meaning[g.Name] = meaning{"group", []string{g.Name}}
 	}
-	for _, p := range presets { // which may have the name of a group, and then selects both
+	for _, p := range presets { // one that has the name of a group selects that group too
 		v.names = append(v.names, p.Name)
 		v.meaning[p.Name] = meaning{"preset", slices.Concat(p.Groups, v.meaning[p.Name].groups)}
 	}
@@ -62,8 +62,8 @@ type entry struct {
 	Exclude bool   `json:"exclude"`        // it begins with '-'
 	Kind    string `json:"kind"`           // preset, group or pending
 	Mask    string `json:"mask,omitempty"` // of the name in a catalog, in hexadecimal
-	// Changes has the groups that the entry adds to the entries before it or, for an exclusion,
-	// takes from the whole spec, without those that an exclusion before it takes.
+	// Changes has the groups that the entry adds to those of the entries before it. For an exclusion,
+	// they are the groups that it removes and no exclusion before it does.
 	Changes []string `json:"changes"`
 	// Suggestion is the nearest name to one that is pending, if one is close.
 	Suggestion string `json:"suggestion,omitempty"`
@@ -72,9 +72,9 @@ type entry struct {
 // pending is the kind of an entry whose name is not in the vocabulary.
 const pending = "pending"
 
-// parse returns the entries of a spec that are not empty, in its order, and the groups that it
-// selects, in that of the vocabulary. The error is that of a process for the spec: unless
-// allowPending, a name that is not in the vocabulary is one.
+// parse returns the entries of a spec, without empty ones, in the order of the spec, and the groups that
+// it selects, in the order of the vocabulary. The error is the one that a process gives for the spec. A
+// name that is not in the vocabulary is an error unless allowPending.
 func (v *vocabulary) parse(text string, allowPending bool) (entries []entry, selected []wire.Group, _ error) {
 	refused := &spangate.ParseError{Namespace: v.namespace, Spec: spec.Head(text), Valid: v.names}
 	if refused.Err = spec.CheckLen(text); refused.Err != nil {
@@ -82,7 +82,7 @@ func (v *vocabulary) parse(text string, allowPending bool) (entries []entry, sel
 	}
 	entries, selected = []entry{}, []wire.Group{}
 	on := make(map[string]bool)
-	for _, exclude := range []bool{false, true} { // exclusions take from all, wherever they stand
+	for _, exclude := range []bool{false, true} { // exclusions last, since they apply to the whole spec
 		for in := range spec.Entries(text) {
 			if in.Exclude != exclude {
 				continue
@@ -138,7 +138,7 @@ func canonical(groups []wire.Group) string {
 	return strings.Join(mapped(groups, func(g wire.Group) string { return g.Name }), ",")
 }
 
-// docOf returns what the spans of a group are, as each of its namespaces says.
+// docOf returns the docs of a group in its namespaces, each once.
 func docOf(g wire.Group) string {
 	var docs []string
 	for _, m := range g.Members[:min(len(g.Members), maxListed)] {

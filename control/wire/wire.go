@@ -12,8 +12,8 @@
 // The routes, below the path at which the endpoint is mounted:
 //
 //	GET     /              [State], with its generation as ETag; If-None-Match gives 304,
-//	                       unless this generation had Roots, or the program shows Scopes: both
-//	                       may change within it
+//	                       unless this generation had Roots or other Overrides, or the
+//	                       program shows Scopes: these may change within it
 //	PUT     /              takes [Baseline] or a whole [State], gives [State]
 //	DELETE  /              back to the start-up baseline, gives [State]
 //	POST    /leases        takes [LeaseRequest], gives 201, Location and [Lease]; a client that
@@ -67,7 +67,7 @@ type State struct {
 	// or file.
 	Startup Baseline `json:"startup"`
 	// Generation is the ETag without its quotes. It is opaque, and different after every
-	// change of anything but the time, Roots and what counts spans, and in every process.
+	// change of anything but the time, Roots, Overrides and what counts spans, and in every process.
 	Generation string `json:"generation"`
 	// Now is the time by the clock of the process.
 	Now time.Time `json:"now"`
@@ -105,6 +105,8 @@ type State struct {
 	Presets []Preset `json:"presets"`
 	// Leases has the live leases, sorted by end.
 	Leases []Lease `json:"leases"`
+	// Overrides counts the traces that have more on than others. It may change within a generation.
+	Overrides Overrides `json:"overrides"`
 	// Changes has the latest changes, the newest first.
 	Changes []Change `json:"changes"`
 	// MaxTTL is the longest time to live of a lease.
@@ -122,6 +124,9 @@ type Group struct {
 	Baseline bool `json:"baseline"`
 	// Leases has the ids of the leases that add it, in the order of [State.Leases].
 	Leases []string `json:"leases"`
+	// Details has the ids of the leases that add it to chosen traces, in the order of
+	// [State.Leases]. On says nothing about those.
+	Details []string `json:"details"`
 	// Quiet has the ids of the leases that quiet it, in the order of [State.Leases]: the
 	// baseline does not turn it on while there is one.
 	Quiet []string `json:"quiet"`
@@ -213,7 +218,55 @@ type Preset struct {
 	Doc string `json:"doc"`
 }
 
-// Lease adds groups to the baseline, quiets groups of it, or both, for a limited time.
+// Overrides counts what overrides did in this process since its start. An override has groups on for
+// one trace beside those that are on for all. Counts are in decimal.
+type Overrides struct {
+	// Admitted reports whether overrides that come from other processes have an effect.
+	Admitted bool `json:"admitted"`
+	// Live is how many overrides had an effect within the last minute and have not ended.
+	Live int `json:"live"`
+	// Chosen is how many overrides leases of this process have given to traces.
+	Chosen string `json:"chosen"`
+	// Received is how many overrides have come from other processes and were admitted.
+	Received string `json:"received"`
+	// Started is how many spans overrides have turned on.
+	Started string `json:"started"`
+	// Cut has the limits of the process that were reached, and what they kept from having an
+	// effect: [CutTraces] counts overrides, the others spans.
+	Cut []Count `json:"cut"`
+	// Refused has the reasons for which overrides of other processes were refused, and how many:
+	// [RefusedExpired] and others, and those of the program's propagator.
+	Refused []Count `json:"refused"`
+	// MaxTraces is how many overrides can be live at once.
+	MaxTraces int `json:"max_traces"`
+	// MaxSpansPerSecond is how many spans a second all overrides together turn on.
+	MaxSpansPerSecond int `json:"max_spans_per_second"`
+	// MaxSpansPerTrace is how many spans one override turns on.
+	MaxSpansPerTrace int `json:"max_spans_per_trace"`
+	// MaxTime is how long a trace keeps the override that a lease has given it.
+	MaxTime string `json:"max_time"`
+}
+
+// Count is how often something happened for one reason.
+type Count struct {
+	Reason string `json:"reason"`
+	Count  string `json:"count"`
+}
+
+// The reasons in [Overrides].
+const (
+	CutTraces          = "traces"           // too many overrides at once
+	CutSpansPerSecond  = "spans per second" // too many spans of all overrides
+	CutSpansPerTrace   = "spans per trace"  // too many spans of one override
+	RefusedNotAdmitted = "not admitted"     // the program admits none
+	RefusedMalformed   = "malformed"        // a spec or id that no override has
+	RefusedExpired     = "expired"          // its end has passed
+	RefusedFarEnd      = "too far ahead"    // its end is further off than a lease's may be
+	RefusedRevoked     = "revoked"          // a lease revokes it
+)
+
+// Lease adds groups to the baseline, quiets groups of it, or both, for a limited time. With Share
+// or Match it is a detail: it adds groups to chosen traces only. With Revoke it ends overrides.
 type Lease struct {
 	// ID names the lease in /leases/{id}. It is no secret.
 	ID string `json:"id"`
@@ -223,6 +276,10 @@ type Lease struct {
 	Spec string `json:"spec"`
 	// Quiet selects the groups that it quiets, as in the request. It may be empty.
 	Quiet string `json:"quiet"`
+	// Share, Match and Revoke are as in the request; they may be empty.
+	Share  string `json:"share"`
+	Match  string `json:"match"`
+	Revoke string `json:"revoke"`
 	// AllowPending is as in the request.
 	AllowPending bool `json:"allow_pending"`
 	// Why is as in the request.
@@ -257,6 +314,18 @@ type LeaseRequest struct {
 	// that a lease adds stays on. It may be left out. A lease that neither adds nor quiets
 	// anything is refused.
 	Quiet string `json:"quiet,omitempty"`
+	// Share makes the lease act on a share of traces instead of on all, and through the
+	// propagator of the program in every process that they pass. It is text such as 0.1% or 1/1000, above 0 and
+	// at most 100%. A trace that is in a share is in every larger one.
+	Share string `json:"share,omitempty"`
+	// Match makes the lease act on the traces of matching requests instead of on all, as in
+	// customer=42 or customer=42,tier=gold: every field has the value. Which fields there are
+	// is up to the program. Share and Match exclude each other, and Quiet.
+	Match string `json:"match,omitempty"`
+	// Revoke ends the overrides with this id, or with an id that begins with it and '-', as the
+	// ids of a lease's overrides begin with that of the lease. They are refused for as long as the
+	// lease lives. Nothing but Owner, TTL and Why goes with it.
+	Revoke string `json:"revoke,omitempty"`
 	// Owner is whose lease it is. If it is left out, the name that the authoriser gives is
 	// the owner; one of the two must be there.
 	Owner string `json:"owner,omitempty"`

@@ -173,7 +173,9 @@ func (d *driver) job(ctx context.Context, steps []step) (rollouts []Rollout, err
 
 // rollout runs a task on the agent.
 func (d *driver) rollout(ctx context.Context, task Task) (Rollout, error) {
-	id := newTraceID().String()
+	var random trace.TraceID
+	rand.Read(random[:]) // never fails
+	id := random.String()
 	ctx, err := gym.ContextWithRolloutID(ctx, id)
 	if err != nil {
 		return Rollout{}, err

@@ -15,8 +15,12 @@ import (
 //
 //	((Baseline − Quiet) ∪ Specs) − Deny, under Ceiling
 //
-// where Baseline, Deny and Ceiling are the groups that the spec selects, and Quiet and Specs the
-// union of what their specs select. Each spec is resolved by itself: a group that one excludes,
+// and the reach of each gate, which is what overrides may turn on for single traces:
+//
+//	Details − Deny, under Ceiling
+//
+// where Baseline, Deny and Ceiling are the groups that the spec selects, and Quiet, Specs and Details the
+// union of what their specs select. With Admit, every group counts to Details. Each spec is resolved by itself: a group that one excludes,
 // another may select. A spec that is too long selects nothing, and its beginning is
 // pending.
 //
@@ -25,6 +29,8 @@ type Plan struct {
 	Baseline string
 	Quiet    []string // takes away from Baseline only; the order does not matter
 	Specs    []string // the order does not matter
+	Details  []string // the order does not matter
+	Admit    bool
 	Deny     string
 	Ceiling  string // empty is no limit; -all lets nothing through
 }
@@ -53,6 +59,8 @@ type Generation interface {
 	Presets() map[string][]string
 	Resolve(spec string) (enabled, pending []string)
 	Check(spec string) error
+	// Words returns the groups that spec selects, as the masks of the gates that have some.
+	Words(spec string) map[*spangate.Gate]spangate.Mask
 	Members() []Member // sorted by namespace
 }
 

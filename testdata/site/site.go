@@ -9,6 +9,7 @@
 package site
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -25,7 +26,7 @@ var Entered, Started, Passed int
 var (
 	gate           spangate.Gate
 	registeredGate spangate.Gate
-	word           atomic.Uint64
+	word, reach    atomic.Uint64
 )
 
 func init() {
@@ -121,3 +122,26 @@ func VariableByHand(m uint64) {
 	}
 	Passed++
 }
+
+// Context is Constant with a context.
+func Context(ctx context.Context) {
+	Entered++
+	if gate.OnContext(ctx, spangate.BitRollout) {
+		Started++
+	}
+	Passed++
+}
+
+// ContextByHand is Context without a Gate.
+func ContextByHand(ctx context.Context) {
+	Entered++
+	if (word.Load()|reach.Load())&(1<<10) != 0 && overridden(ctx) {
+		Started++
+	}
+	Passed++
+}
+
+// overridden stands for the method that OnContext calls.
+//
+//go:noinline
+func overridden(ctx context.Context) bool { return ctx != nil }

@@ -134,14 +134,17 @@ var errPreempted = errors.New("a loop was preempted while its instructions were 
 // thread run after every 100,000 basic blocks, about half a million instructions: in less the
 // scheduler can't preempt what is counted.
 func turns(benchmark string) int {
-	if benchmark == "BenchmarkGrowthSpec" || benchmark == "BenchmarkGrowthSetSpec" {
+	switch benchmark {
+	case "BenchmarkGrowthSpec", "BenchmarkGrowthSetSpec":
 		return 4
+	case "BenchmarkExtract", "BenchmarkInject":
+		return 7
 	}
 	return 71
 }
 
 // notCounted matches the benchmarks of goroutines that slow each other, which shows in time only.
-const notCounted = "Growth(Goroutines|Toggling|Neighbour)"
+const notCounted = "Growth(Goroutines|Toggling|Neighbour|Hostile)"
 
 // countBenchmark counts each row of a benchmark three times. Callgrind counts in the function
 // bench.counted and writes a file whenever it returns. go test first runs one turn and then n, so

@@ -23,6 +23,7 @@ var Budgets = []Budget{
 	{"On, 63 other groups on", "GrowthEnabled/63 others on", check, Instructions, 1},
 	{"On, 1,000 groups registered", "GrowthRegistered/1000 registered", check, Instructions, 1},
 	{"On, 10,000 leases", "GrowthLeased/leases: 10000", check, Instructions, 1},
+	{"OnContext, no override allowed", "OnContext/no override allowed", "OnContext/On", Instructions, 8. / 6},
 	{"off Start, no parent", "StartNoParent/spangate, off", "StartNoParent/trace/noop", Instructions, 1. / 6},
 	{"off Start, gated parent", "StartUnderSpan/spangate, off, gated parent", noop, Instructions, 1. / 4},
 	{"off Start, a value beneath a gated parent", "StartUnderSpan/spangate, off, a value beneath a gated parent", noop, Instructions, 0.7},
@@ -31,6 +32,11 @@ var Budgets = []Budget{
 	{"a span that is on, under a span", "SpanOn/through the gate, under a span", "SpanOn/SDK, under a span", Instructions, 1.25},
 	{"a value beneath ten spans", "Value/through the gate", "Value/SDK", Instructions, 2.5},
 	{"Tracer of a scope seen before", "Tracer/through the gate", "Tracer/SDK", Instructions, 1},
+	{"Extract, no override, no baggage", "Extract/overrides, a key, no baggage", "Extract/OpenTelemetry, no baggage", Instructions, 1.1},
+	{"Extract, no override, baggage", "Extract/overrides, a key, baggage", "Extract/OpenTelemetry, baggage", Instructions, 1.1},
+	{"Extract, a forged override", "Extract/overrides, a key, hostile, forged", "Extract/OpenTelemetry, hostile, forged", Instructions, 2.2},
+	{"Inject, no override, no baggage", "Inject/overrides, no baggage", "Inject/OpenTelemetry, no baggage", Instructions, 1.15},
+	{"Inject, no override, baggage", "Inject/overrides, baggage", "Inject/OpenTelemetry, baggage", Instructions, 1.15},
 	{"off Start, no parent", "StartNoParent/spangate, off", "StartNoParent/trace/noop", Seconds, 1. / 6},
 	{"off Start, gated parent", "StartUnderSpan/spangate, off, gated parent", noop, Seconds, 1. / 6},
 	{"off Start, a value beneath a gated parent", "StartUnderSpan/spangate, off, a value beneath a gated parent", noop, Seconds, 1. / 2},
@@ -85,7 +91,7 @@ func (r *Results) budgets() (string, error) {
 	return markdown(lines), nil
 }
 
-// inSummary has the budgets that the README shows, by What and Unit.
+// inSummary has the budgets that are in the table of the README, by What and Unit.
 var inSummary = map[[2]string]bool{
 	{"On, constant bit", Instructions}:                true,
 	{"a span that is on, under a span", Instructions}: true,

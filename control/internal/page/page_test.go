@@ -214,10 +214,10 @@ func TestCountsAreShownOnlyIfThereAreAny(t *testing.T) {
 	html = regexp.MustCompile(`<[^m>][^>]*>|\s+`).ReplaceAllString(render(t, s, time.Time{}), " ")
 	html = strings.Join(strings.Fields(html), " ")
 	for _, text := range []string{
-		`<meter max="10" value="2.5" aria-hidden="true"> 2.5/s`, "18446744073709551615 spans since the start, 7 withheld",
+		`<meter max="10" value="2.5" aria-hidden="true"> 2.5/s`, "18446744073709551615 spans since the start, 7 not started",
 		`<meter max="10" value="10" aria-hidden="true"> 10/s 1 span since the start`,
-		"Scopes 1 seen · 2 rules without a scope",
-		"g, h: on, 2.5/s, 18446744073709551615 spans since the start, 7 withheld · span get* · client lib get* client = g",
+		"Scopes 1 seen · 2 rules match no scope",
+		"g, h: on, 2.5/s, 18446744073709551615 spans since the start, 7 not started · span get* · client lib get* client = g",
 		"in no group: on, 0/s, 3 spans since the start no rule",
 		"libb = g This rule has matched no scope yet. The nearest is lib x = g This rule has matched no scope yet.",
 	} {

@@ -35,8 +35,8 @@ type view struct {
 	Busiest  float64             // the most spans a second of a group
 
 	longest time.Duration
-	index   map[string]int // the place of a lease in Leases, by ID
-	until   map[string]int // the place of the lease until whose end a group stays on or quiet, by name
+	index   map[string]int // by ID of a lease: its index in Leases
+	until   map[string]int // by name of a group that a lease keeps on or quiet: the index of the last such lease to end
 	left    func(lease int) time.Duration
 }
 
@@ -57,7 +57,7 @@ func newView(s wire.State) view {
 	for _, g := range s.Groups {
 		if kind, leases := cause(g); kind != "" {
 			v.Causes[kind] = append(v.Causes[kind], g.Name)
-			for _, id := range leases { // the last one ends last
+			for _, id := range leases { // sorted by end
 				v.until[g.Name] = v.index[id]
 			}
 		}
@@ -98,7 +98,7 @@ func (v view) Names(groups []string) string {
 	return list(groups, maxNamed)
 }
 
-// Owners joins the owners of the leases until whose end the groups stay on or quiet.
+// Owners joins the owners of the leases that keep the groups on or quiet.
 func (v view) Owners(groups []string) string {
 	var owners []string
 	for _, name := range groups {
@@ -126,7 +126,7 @@ type choice struct {
 	TTL     time.Duration
 }
 
-// choices returns the minutes that are within MaxTTL when added to what a lease still has left.
+// choices returns buttons for those minutes that, added to what a lease still has left, are within MaxTTL.
 func (v view) choices(left time.Duration, minutes ...int) (times []choice) {
 	for _, m := range minutes {
 		if ttl := left + time.Duration(m)*time.Minute; ttl <= v.longest {
@@ -175,8 +175,8 @@ func (v view) Because(g wire.Group) []string {
 	return why
 }
 
-// leases returns a reason for each of the first maxReasons leases, after prefix, and the number of
-// the others, after morePrefix.
+// leases returns a reason, beginning with prefix, for each of the first maxReasons leases, and one for the
+// number of the others, beginning with morePrefix.
 func (v view) leases(ids []string, prefix, morePrefix string) []string {
 	var why []string
 	for i, id := range ids {

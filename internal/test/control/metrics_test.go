@@ -53,7 +53,7 @@ func collect(t *testing.T, reader *sdkmetric.ManualReader) map[string]map[string
 			got[m.Name] = map[string]int64{}
 			for _, p := range points {
 				key := ""
-				for _, name := range []attribute.Key{"spangate.group", "spangate.change.kind", "spangate.scope"} {
+				for _, name := range []attribute.Key{"spangate.group", "spangate.change.kind", "spangate.scope", "spangate.override.origin", "spangate.override.reason"} {
 					if v, ok := p.Attributes.Value(name); ok {
 						key = strings.TrimSpace(key + " " + v.AsString())
 					}
@@ -100,6 +100,30 @@ func TestMetricsShowGroupsLeasesAndChanges(t *testing.T) {
 	require.Empty(t, got["spangate.leases"])
 	require.Empty(t, got["spangate.changes.dropped"])
 	require.Equal(t, int64(1), got["spangate.changes"]["close"])
+}
+
+func TestMetricsCountOverrides(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
+	defer func() { require.NoError(t, provider.Shutdown(context.Background())) }()
+	r := registry.New()
+	var gate spangate.Gate
+	require.NoError(t, r.Register(spangate.Gym, &gate))
+	c, err := control.New(r, control.Metrics(provider), control.AdmitOverrides(nil), control.OverrideBudget(control.Budget{SpansPerTrace: 1}))
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.Lease(control.LeaseRequest{Owner: "test", Spec: "sandbox", Share: 1, TTL: time.Hour})
+	require.NoError(t, err)
+	o := c.Begin([16]byte{1}, "")
+	require.True(t, o.On(&gate, spangate.BitSandbox))
+	require.False(t, o.On(&gate, spangate.BitSandbox))
+	require.Nil(t, c.Admit(spangate.OverrideName{ID: "late", Spec: "all"}))
+	got := collect(t, reader)
+	require.Equal(t, map[string]int64{"": 1}, got["spangate.overrides"])
+	require.Equal(t, map[string]int64{"lease": 1, "process": 0}, got["spangate.overrides.begun"])
+	require.Equal(t, map[string]int64{"": 1}, got["spangate.overrides.spans"])
+	require.Equal(t, map[string]int64{"spans per trace": 1}, got["spangate.overrides.cut"])
+	require.Equal(t, map[string]int64{"expired": 1}, got["spangate.overrides.refused"])
 }
 
 func TestMetricsCountSpansByGroupAndScope(t *testing.T) {

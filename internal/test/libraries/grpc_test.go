@@ -3,23 +3,29 @@
 package libraries
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/otelgate"
 )
 
@@ -145,4 +151,44 @@ func mustFail(err error) error {
 		return errors.New("a call that should fail did not")
 	}
 	return nil
+}
+
+// gRPC's metadata is another carrier than HTTP's headers.
+func TestOverrideTravelsThroughOtelgrpc(t *testing.T) {
+	key := bytes.Repeat([]byte("k"), 32)
+	admit := func(name spangate.OverrideName) *spangate.Override { return spangate.NewOverride(name, nil) }
+	p, err := otelgate.NewPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}), admit, otelgate.Keys(key))
+	require.NoError(t, err)
+	var received spangate.OverrideName
+	var user string
+	listener := bufconn.Listen(1 << 16)
+	s := grpc.NewServer(grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithPropagators(p))))
+	grpc_testing.RegisterTestServiceServer(s, service{inner: func(ctx context.Context) {
+		received, user = spangate.OverrideFromContext(ctx).Name(), baggage.FromContext(ctx).Member("user").Value()
+	}})
+	go func() { _ = s.Serve(listener) }()
+	t.Cleanup(s.GracefulStop)
+	dial := func(opts ...grpc.DialOption) grpc_testing.TestServiceClient {
+		conn, err := grpc.NewClient("passthrough:///bufconn", append(opts,
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
+			grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+		return grpc_testing.NewTestServiceClient(conn)
+	}
+
+	member, err := baggage.NewMember("user", "ann")
+	require.NoError(t, err)
+	program, err := baggage.New(member)
+	require.NoError(t, err)
+	name := spangate.OverrideName{Spec: "all", ID: "x1", End: time.Unix(time.Now().Unix()+60, 0)}
+	ctx := baggage.ContextWithBaggage(spangate.ContextWithOverride(t.Context(), admit(name)), program)
+	require.NoError(t, unary(ctx, dial(grpc.WithStatsHandler(otelgrpc.NewClientHandler(otelgrpc.WithPropagators(p))))))
+	assert.Equal(t, name, received)
+	assert.Equal(t, "ann", user)
+
+	stranger := metadata.AppendToOutgoingContext(t.Context(), "baggage", "spangate=1.x1.99..all,user=bob")
+	require.NoError(t, unary(stranger, dial()))
+	assert.Zero(t, received)
+	assert.Equal(t, "bob", user)
 }

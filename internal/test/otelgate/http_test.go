@@ -69,9 +69,9 @@ type fleet struct {
 	headers []string // the traceparent of each request, in order of arrival
 }
 
-func newFleet(t *testing.T, m mode) *fleet {
+func newFleet(t *testing.T, m mode, opts ...otelgate.Option) *fleet {
 	t.Helper()
-	f := &fleet{fixture: newFixture(t, 0, otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient))}
+	f := &fleet{fixture: newFixture(t, 0, append(opts, otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient))...)}
 
 	previous := otel.GetTracerProvider()
 	otel.SetTracerProvider(m.global(f.fixture))

@@ -144,7 +144,7 @@ func TestCountsOfRealSpansAreShown(t *testing.T) {
 	}
 	v.reload()
 	v.waitForText("#group-redisotel", "30 spans since the start")
-	v.waitForText("#group-query", "0 spans since the start, 30 withheld")
+	v.waitForText("#group-query", "0 spans since the start, 30 not started")
 	v.waitFor("/^\\d+(\\.\\d)?\\/s$/.test(document.querySelector('#group-redisotel .rate').innerText.trim())")
 
 	// The bar of the busiest group is full, that of a group that is off is empty.
@@ -156,12 +156,12 @@ func TestCountsOfRealSpansAreShown(t *testing.T) {
 	v.waitForText("#group-redisotel", "31 spans since the start")
 	assert.NotEqual(t, before, value[string](v, "document.querySelector('#group-redisotel').innerText"))
 
-	v.waitForText("#scopes-fold summary", "2 seen · 1 rule without a scope")
+	v.waitForText("#scopes-fold summary", "2 seen · 1 rule matches no scope")
 	assert.False(t, value[bool](v, "document.querySelector('#scopes').checkVisibility()"), "the scopes are folded")
 	require.NoError(t, v.tab.Do(chromedp.Click(chromedp.CSS("#scopes-title"))))
 	v.waitForText("#unmatched", "redisotl")
 	v.waitForText("#unmatched", "The nearest is github.com/redis/go-redis/extra/redisotel")
-	v.waitForText("#scopes", "query: off, 0/s, 0 spans since the start, 30 withheld · client github.com/XSAM/otelsql client = query")
+	v.waitForText("#scopes", "query: off, 0/s, 0 spans since the start, 30 not started · client github.com/XSAM/otelsql client = query")
 	v.waitForText("#scopes", "redisotel: on")
 	time.Sleep(2500 * time.Millisecond) // longer than the interval between requests
 	assert.True(t, value[bool](v, "document.querySelector('#scopes').checkVisibility()"), "it stays open")
