@@ -4,6 +4,7 @@ package share
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"pgregory.net/rapid"
 )
 
@@ -308,6 +310,37 @@ func TestTracesOfAShareAreInEveryLargerOne(t *testing.T) {
 			require.True(t, ThresholdOf(max(a, b)).Has(r))
 		}
 	})
+}
+
+// TraceIDRatioBased keeps an ID if its low 64 bits are below a bound, so a rate of 1/256 and below
+// keeps none whose low 56 bits are high. Such a rate and a share have no trace in common.
+func TestShareOfTheTracesThatTraceIDRatioBasedKeeps(t *testing.T) {
+	for rate, share := range map[float64]float64{
+		0.5:   0.01,
+		0.1:   0.01 * 25 / 25.6, // of 256 values of the highest byte, 25 keep all, and one low values only
+		0.01:  0.01 * 2 / 2.56,
+		0.001: 0,
+	} {
+		sampler, threshold := sdktrace.TraceIDRatioBased(rate), ThresholdOf(0.01)
+		kept, in := 0, 0
+		randomIDs(million, func(id [16]byte) {
+			p := sdktrace.SamplingParameters{ParentContext: context.Background(), TraceID: id}
+			if sampler.ShouldSample(p).Decision == sdktrace.RecordAndSample {
+				kept++
+				if threshold.Has(Randomness(id, "")) {
+					in++
+				}
+			}
+		})
+		low, high := binomialBounds(million, rate, 1e-6)
+		assert.True(t, low <= kept && kept <= high, "%g: %d kept", rate, kept)
+		if share == 0 {
+			assert.Zero(t, in)
+			continue
+		}
+		low, high = binomialBounds(kept, share, 1e-6)
+		assert.True(t, low <= in && in <= high, "%g: %d of %d, not from %d to %d", rate, in, kept, low, high)
+	}
 }
 
 // vector is a case of testdata/vectors.json.
