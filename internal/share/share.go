@@ -6,9 +6,12 @@
 // The rule is that of OpenTelemetry's probability sampling, by the trace's own randomness: see
 // [Randomness] and [ThresholdOf]. So processes agree on a trace without a word to each other, in any
 // language, and the traces of a share are among those of every larger one. A sampler that follows
-// the same specification agrees too: of the traces that it keeps at 1 %, all are in a share of
-// 1 %, but for the rounding of its threshold. OpenTelemetry's TraceIDRatioBased reads other bits, and
-// keeps low values; beside it, a share of 1 % is 1 % of the traces that it keeps.
+// the same specification agrees too: the traces that it keeps at 1 % are those in a share of
+// 1 %, but for the rounding of its threshold.
+//
+// OpenTelemetry's TraceIDRatioBased keeps low values where a share has high ones, and reads 8 bits
+// more. At a rate well above 1/256 the two are independent; at 1/256 and below it drops every trace of a
+// small share. A program that has it needs SampleOverridden of package otelsdk.
 package share
 
 import (
