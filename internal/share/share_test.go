@@ -184,6 +184,7 @@ func TestThresholds(t *testing.T) {
 		0.001:                0xffbe76c8b43958,
 		math.Nextafter(1, 0): 8,
 		Smallest:             all - 1,
+		2.5 * Smallest:       all - 3,
 		1.5 * Smallest:       all - 2,
 		1.49 * Smallest:      all - 1,
 		0.49 * Smallest:      all,
