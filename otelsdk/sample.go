@@ -13,9 +13,9 @@ import (
 
 // SampleOverridden returns a sampler that decides as base, and samples the spans that base drops
 // in a trace with a [spangate.Override], as long as the override is in effect and within its limits.
-// An override turns spans on, and without this sampler those of a trace that base drops are on and
-// not recorded. A span is such if the context of its parent has the override; the parent may be remote and
-// not sampled.
+// An override turns spans on, but in a trace that base drops they are not recorded without this
+// sampler. A span belongs to such a trace if the context in which it is started has the override, also
+// with a parent that is remote and not sampled.
 //
 //	sdktrace.NewTracerProvider(sdktrace.WithSampler(
 //		otelsdk.SampleOverridden(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.01)))))
@@ -30,8 +30,8 @@ import (
 // their tracestate, whether base samples them or not: the threshold says how many traces a span stands
 // for, and one that was chosen stands for itself. All else that base returns stays.
 //
-// A span that is sampled for an override only is asked of [spangate.Override.Sample], which counts
-// against the limits of the override. Any other costs a look into its context.
+// For each span that base drops the sampler asks [spangate.Override.Sample], which counts against the
+// limits of the override. Any other span costs a look into its context.
 //
 // A nil base is ParentBased(AlwaysSample), the default of the SDK. The sampler is safe for concurrent use if
 // base is.

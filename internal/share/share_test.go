@@ -184,6 +184,7 @@ func TestThresholds(t *testing.T) {
 		0.001:                0xffbe76c8b43958,
 		math.Nextafter(1, 0): 8,
 		Smallest:             all - 1,
+		2.5 * Smallest:       all - 3,
 		1.5 * Smallest:       all - 2,
 		1.49 * Smallest:      all - 1,
 		0.49 * Smallest:      all,
@@ -312,8 +313,8 @@ func TestTracesOfAShareAreInEveryLargerOne(t *testing.T) {
 	})
 }
 
-// TraceIDRatioBased keeps an ID if its low 64 bits are below a bound, so a rate of 1/256 and below
-// keeps none whose low 56 bits are high. Such a rate and a share have no trace in common.
+// TraceIDRatioBased keeps an ID if its low 64 bits are below a bound, so a rate below 1/256 keeps
+// none whose low 56 bits are high. Such a rate and a small share have no trace in common.
 func TestShareOfTheTracesThatTraceIDRatioBasedKeeps(t *testing.T) {
 	for rate, share := range map[float64]float64{
 		0.5:   0.01,
