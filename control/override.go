@@ -38,8 +38,8 @@ type Budget struct {
 var defaultBudget = Budget{Traces: 1000, SpansPerSecond: 1000, SpansPerTrace: 10_000, Time: time.Hour}
 
 // OverrideBudget replaces the bounds on overrides. What they cut is counted in [State] and
-// [Metrics]. A guarded site that asks [spangate.Gate.OnContext] counts as a span, and so does a span
-// that is sampled for an override only, whether the override has turned it on or not.
+// [Metrics]. A guarded site that asks [spangate.Gate.OnContext] counts as a span. In SpansPerTrace, so does
+// a span that is sampled for an override only, beside what turned it on.
 func OverrideBudget(b Budget) Option { return func(o *options) { o.budget = b } }
 
 // AdmitOverrides lets [Controller.Admit] admit overrides that come from other processes. They may
@@ -101,7 +101,8 @@ func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
 	switch {
 	case o.spans.Add(1) > int64(budget.SpansPerTrace):
 		cut = wire.CutSpansPerTrace
-	case !all.rate.take(int64(at/time.Second), budget.SpansPerSecond):
+	case g != nil && !all.rate.take(int64(at/time.Second), budget.SpansPerSecond):
+		// Not for a sample: one that is refused now and not in the next second leaves a span without its parent.
 		cut = wire.CutSpansPerSecond
 	}
 	if cut != "" {

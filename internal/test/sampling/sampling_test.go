@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	collector "github.com/open-telemetry/opentelemetry-collector-contrib/pkg/sampling"
@@ -284,6 +285,33 @@ func TestReplayedOverrideIsSampledWithinItsBudget(t *testing.T) {
 	require.Equal(t, 10, replay(100), "job is on for all, so the override turns nothing on")
 	require.Equal(t, []control.Count{{Reason: "spans per trace", N: 90}}, back.Controller.State().Overrides.Cut)
 	require.Zero(t, back.Controller.State().Overrides.Started)
+}
+
+// A budget that is used up for a while must not drop a span and sample one beneath it.
+func TestBudgetLeavesNoSampledSpanWithoutItsParent(t *testing.T) {
+	for _, base := range []sdktrace.Sampler{sdktrace.NeverSample(), sdktrace.ParentBased(sdktrace.NeverSample())} {
+		for _, budget := range []control.Budget{{SpansPerSecond: 1}, {SpansPerTrace: 3}, {Traces: 2}} {
+			synctest.Test(t, func(t *testing.T) {
+				p := newProcess(t, otelsdk.SampleOverridden(base), budget)
+				_, err := p.Controller.Lease(control.LeaseRequest{Owner: "ann", Spec: "verify", Match: "customer=42", TTL: time.Hour})
+				require.NoError(t, err)
+				for range 5 {
+					p.work(p.Controller.Offer(t.Context(), func(string) string { return "42" }), func(ctx context.Context) {
+						time.Sleep(1100 * time.Millisecond)
+						p.work(ctx, func(ctx context.Context) { p.work(ctx, func(context.Context) {}) })
+					})
+				}
+				exported := make(map[trace.SpanID]bool)
+				for _, s := range p.exported.GetSpans() {
+					exported[s.SpanContext.SpanID()] = true
+				}
+				require.NotEmpty(t, exported)
+				for _, s := range p.exported.GetSpans() {
+					assert.True(t, !s.Parent.IsValid() || exported[s.Parent.SpanID()], "%s, %+v: %s without its parent", base.Description(), budget, s.Name)
+				}
+			})
+		}
+	}
 }
 
 func TestOverrideThatTheLimitsLeaveNothingIsNotSampled(t *testing.T) {
