@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 	"pgregory.net/rapid"
 )
 
@@ -144,7 +145,7 @@ func TestEveryShareIsReadBackFromItsText(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{"0.1%", "1/1000", "0.001", "1", "1/0", "1e-3", "0.0.1", "%"} {
+	for _, text := range []string{"0.1%", "1/1000", "0.001", "1", "1/010", "1/0", "1e-3", "0.0.1", "%"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -155,8 +156,11 @@ func FuzzParse(f *testing.F) {
 		if err := Check(share); err != nil {
 			t.Fatalf("%q is read as %g: %v", text, share, err)
 		}
-		// big.Rat reads the same texts, exactly.
+		// big.Rat reads the same texts, exactly, but a 0 before the numbers of a fraction means octal there.
 		number, percent := strings.CutSuffix(text, "%")
+		if part, whole, fraction := strings.Cut(text, "/"); fraction {
+			number = strings.TrimLeft(part, "0") + "/" + strings.TrimLeft(whole, "0")
+		}
 		exact, ok := new(big.Rat).SetString(number)
 		if !ok {
 			t.Fatalf("%q is read as %g", text, share)
@@ -247,20 +251,23 @@ func randomIDs(n int, f func(id [16]byte)) {
 const million = 1_000_000
 
 func TestRateOfAMillionTracesIsWithinTheBinomialBounds(t *testing.T) {
+	all := make([]uint64, 0, million)
+	randomIDs(million, func(id [16]byte) { all = append(all, Randomness(id, "")) })
 	for _, share := range []float64{0.0001, 0.001, 0.01, 0.1, 1.0 / 3, 0.5, 0.99} {
 		in, threshold := 0, ThresholdOf(share)
-		randomIDs(million, func(id [16]byte) {
-			if threshold.Has(Randomness(id, "")) {
+		for _, r := range all {
+			if threshold.Has(r) {
 				in++
 			}
-		})
+		}
 		low, high := binomialBounds(million, share, 1e-6)
 		assert.True(t, low <= in && in <= high, "%s: %d traces, not from %d to %d", Format(share), in, low, high)
 	}
 }
 
 // binomialBounds returns the numbers of successes in n trials of probability p below which and
-// above which there are fewer or more with probability at most tail. It sums the distribution itself.
+// above which there are fewer or more with probability at most tail. It sums the distribution itself,
+// from 12 standard deviations off the mean: what is further off weighs less than 1e-20.
 func binomialBounds(n int, p, tail float64) (low, high int) {
 	logOf := func(k int) float64 {
 		all, _ := math.Lgamma(float64(n + 1))
@@ -268,12 +275,13 @@ func binomialBounds(n int, p, tail float64) (low, high int) {
 		out, _ := math.Lgamma(float64(n - k + 1))
 		return all - in - out + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p)
 	}
+	mean, far := float64(n)*p, 12*math.Sqrt(float64(n)*p*(1-p))
+	low, high = max(0, int(mean-far)), min(n, int(mean+far)+1)
 	for sum := 0.0; ; low++ {
 		if sum += math.Exp(logOf(low)); sum > tail {
 			break
 		}
 	}
-	high = n
 	for sum := 0.0; ; high-- {
 		if sum += math.Exp(logOf(high)); sum > tail {
 			return low, high
@@ -316,6 +324,8 @@ func TestTracesOfAShareAreInEveryLargerOne(t *testing.T) {
 // TraceIDRatioBased keeps an ID if its low 64 bits are below a bound, so a rate below 1/256 keeps
 // none whose low 56 bits are high. Such a rate and a small share have no trace in common.
 func TestShareOfTheTracesThatTraceIDRatioBasedKeeps(t *testing.T) {
+	ids := make([]trace.TraceID, 0, million)
+	randomIDs(million, func(id [16]byte) { ids = append(ids, id) })
 	for rate, share := range map[float64]float64{
 		0.5:   0.01,
 		0.1:   0.01 * 25 / 25.6, // of 256 values of the highest byte, 25 keep all, and one low values only
@@ -324,7 +334,7 @@ func TestShareOfTheTracesThatTraceIDRatioBasedKeeps(t *testing.T) {
 	} {
 		sampler, threshold := sdktrace.TraceIDRatioBased(rate), ThresholdOf(0.01)
 		kept, in := 0, 0
-		randomIDs(million, func(id [16]byte) {
+		for _, id := range ids {
 			p := sdktrace.SamplingParameters{ParentContext: context.Background(), TraceID: id}
 			if sampler.ShouldSample(p).Decision == sdktrace.RecordAndSample {
 				kept++
@@ -332,7 +342,7 @@ func TestShareOfTheTracesThatTraceIDRatioBasedKeeps(t *testing.T) {
 					in++
 				}
 			}
-		})
+		}
 		low, high := binomialBounds(million, rate, 1e-6)
 		assert.True(t, low <= kept && kept <= high, "%g: %d kept", rate, kept)
 		if share == 0 {
@@ -368,13 +378,13 @@ func TestVectors(t *testing.T) {
 		require.NoError(t, err)
 		threshold := ThresholdOf(share)
 		assert.Equal(t, v.Threshold, hex56(uint64(threshold)), v.Share)
-		for _, trace := range v.Traces {
+		for _, tr := range v.Traces {
 			var id [16]byte
-			_, err := hex.Decode(id[:], []byte(trace.ID))
+			_, err := hex.Decode(id[:], []byte(tr.ID))
 			require.NoError(t, err)
-			r := Randomness(id, trace.OT)
-			assert.Equal(t, trace.Randomness, hex56(r), "%s %q", trace.ID, trace.OT)
-			assert.Equal(t, trace.In, threshold.Has(r), "%s of %s %q", v.Share, trace.ID, trace.OT)
+			r := Randomness(id, tr.OT)
+			assert.Equal(t, tr.Randomness, hex56(r), "%s %q", tr.ID, tr.OT)
+			assert.Equal(t, tr.In, threshold.Has(r), "%s of %s %q", v.Share, tr.ID, tr.OT)
 		}
 	}
 }
