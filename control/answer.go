@@ -57,7 +57,8 @@ type snapshot struct {
 	sample    *sample
 	counted   time.Time // when overrides was made
 	overrides Overrides
-	varied    bool // a snapshot of this generation has had roots or other overrides, so an equal tag may be of another state
+	file      *File // may change within a generation too
+	varied    bool  // a snapshot of this generation has had roots or other overrides, so an equal tag may be of another state
 	tag       string
 	json      [][]byte // between the parts belong the Left of each lease, Now and Writable
 	page      *page.Page
@@ -76,19 +77,23 @@ func (s *snapshots) get(c *Controller) *snapshot {
 	origins := c.origins(c.view.Load())  // calls the program, so not with the lock held
 	m, _ := c.sample(maxSampleAge)       // calls the program too
 	o := c.countOverrides(c.view.Load()) // calls the program too
+	file := c.file.Load()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := c.view.Load()
+	if s.last != nil && m != nil && m.at.Before(s.last.sample.at) {
+		m = s.last.sample
+	}
 	roots := v.roots(origins)
 	same := s.last != nil && s.last.view == v
 	if same && time.Since(s.last.counted) < maxSampleAge {
 		o = s.last.overrides
 	}
 	recounted := same && !reflect.DeepEqual(o, s.last.overrides)
-	if !same || recounted || !slices.Equal(s.last.roots, roots) || s.last.sample != m {
+	if !same || recounted || !slices.Equal(s.last.roots, roots) || s.last.sample != m || s.last.file != file {
 		state := wireState(c.stateOf(v, roots, m, o, time.Time{}))
 		s.last = &snapshot{
-			view: v, roots: roots, sample: m, counted: time.Now(), overrides: o, varied: len(roots) > 0 || recounted || same && s.last.varied,
+			view: v, roots: roots, sample: m, file: file, counted: time.Now(), overrides: o, varied: len(roots) > 0 || recounted || same && s.last.varied,
 			tag: quote(state.Generation), json: split(state), page: page.New(state),
 		}
 	}

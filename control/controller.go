@@ -46,7 +46,8 @@ type Controller struct {
 	refusals  refusals
 	samples   samples
 	overrides overrides
-	closed    context.Context // done once Close has made its change; its cause is the error of later ones
+	file      atomic.Pointer[File] // the immutable state of the watched file
+	closed    context.Context      // done once Close has made its change; its cause is the error of later ones
 	stop      context.CancelCauseFunc
 	timer     *time.Timer // calls onTimer at the end of the first lease; the registry's lock guards it
 }
