@@ -99,7 +99,7 @@ func TestStateShowsScopesWithTheirGroupsAndSpans(t *testing.T) {
 			{Groups: []string{}, On: true, Spans: started(5)},
 		}},
 		{Name: "foreign", Spans: started(1), Sites: []control.SiteInfo{
-			{Groups: []string{"0x3"}, On: true, Spans: started(1)}, {Groups: []string{"0x1"}}, {Groups: []string{"0x0"}}, {Groups: []string{"0x0"}},
+			{Groups: []string{"0x3"}, On: spangate.Compiled, Spans: started(1)}, {Groups: []string{"0x1"}}, {Groups: []string{"0x0"}}, {Groups: []string{"0x0"}},
 		}},
 		{Name: "sql", Spans: control.Spans{Started: 7, Withheld: 4, CountsWithheld: true}, Sites: []control.SiteInfo{
 			{Rule: "sql client = query", Kind: "client", Groups: []string{"query"}, Spans: query},
