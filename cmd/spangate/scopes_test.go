@@ -59,6 +59,9 @@ func TestScopesOfAProgramFollowWhatItStarts(t *testing.T) {
 	query()
 	_, span := parts.TracerProvider.Tracer("example.com/app").Start(t.Context(), "work")
 	span.End()
+	_, span = parts.TracerProvider.Tracer("github.com/XSAM/otelsql").Start(t.Context(), "rows") // no rule matches it
+	span.End()
+	shows(`(?m)^github.com/XSAM/otelsql +all +none +always on +1 +\S+ +0 +none$`, "scopes")
 	shows(`(?m)^example.com/app +all +app +on +1 +\S+ +0 +none$`, "scopes")
 	shows(`(?m)^github.com/XSAM/otelsql +client +sql +on +2 +\S+ +0 +github.com/XSAM/otelsql client = sql$`, "scopes")
 	shows(`(?m)^github.com/XSAM/otlsql = x +github.com/XSAM/otelsql$`, "scopes")
