@@ -75,7 +75,7 @@ func TestScopesOfAProgramFollowWhatItStarts(t *testing.T) {
 func TestScopesShowsEachSiteAndTheRulesThatMatchNone(t *testing.T) {
 	state := wire.State{
 		Generation: "a-1",
-		Groups:     []wire.Group{{Name: "sql", Spans: &wire.Spans{Started: "120", PerSecond: 3.54}}, {Name: "rows", On: true, Spans: &wire.Spans{Started: "3"}}},
+		Groups:     []wire.Group{{Name: "sql", Baseline: true, Members: []wire.Member{{Namespace: "db", Doc: "statements"}}, Spans: &wire.Spans{Started: "120", PerSecond: 3.54}}, {Name: "rows", On: true, Spans: &wire.Spans{Started: "3"}}},
 		Presets:    []wire.Preset{{Name: "default", State: wire.Mixed, Groups: []string{"rows", "sql"}}},
 		Scopes: []wire.Scope{
 			{Name: "example.com/app", Spans: wire.Spans{Started: "7", PerSecond: 0.1}, Sites: []wire.Site{{On: true, Spans: wire.Spans{Started: "7", PerSecond: 0.1}}}},
@@ -105,7 +105,7 @@ func TestScopesShowsEachSiteAndTheRulesThatMatchNone(t *testing.T) {
 	assert.Equal(t, state.Scopes, got.Scopes)
 	assert.Equal(t, state.Unmatched, got.Unmatched)
 
-	assert.Regexp(t, `(?m)^GROUP +IS +BECAUSE OF +STARTED +A SECOND \(LAST MINUTE\) +NAMESPACE +SPANS\nsql +off +120 +3\.5\nrows +on +3 +0\.0$`, show("get"))
+	assert.Regexp(t, `(?m)^GROUP +IS +BECAUSE OF +STARTED +A SECOND \(LAST MINUTE\) +NAMESPACE +SPANS\nsql +off +baseline +120 +3\.5 +db +statements\nrows +on +3 +0\.0$`, show("get"))
 	assert.Regexp(t, `(?m)^rules +github.com/XSAM/otlsql = x \(matches no scope; did you mean github.com/XSAM/otelsql\?\)$`, show("get"))
 	sql := show("get", "sql")
 	assert.Contains(t, sql, "github.com/XSAM/otelsql  client             sql")
