@@ -77,6 +77,9 @@ func (s *snapshots) get(c *Controller) *snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := c.view.Load()
+	if s.last != nil && m != nil && m.at.Before(s.last.sample.at) {
+		m = s.last.sample
+	}
 	roots := v.roots(origins)
 	same := s.last != nil && s.last.view == v
 	if !same || !slices.Equal(s.last.roots, roots) || s.last.sample != m || s.last.file != file {

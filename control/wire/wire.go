@@ -108,7 +108,7 @@ type State struct {
 	Presets []Preset `json:"presets"`
 	// Leases has the live leases, sorted by end.
 	Leases []Lease `json:"leases"`
-	// Changes has the latest changes, the newest first.
+	// Changes has the latest changes, at most half of them of namespaces; the newest first.
 	Changes []Change `json:"changes"`
 	// MaxTTL is the longest time to live of a lease.
 	MaxTTL string `json:"max_ttl"`
