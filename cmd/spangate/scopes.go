@@ -20,7 +20,12 @@ func (p *program) scopes() *cobra.Command {
 		Long: `Scopes shows each instrumentation scope that the process has seen: which of its spans are in
 which groups, by which rule, how many were started since the program began, and how many a second
 over the last minute. It also shows the rules that have matched no scope, with the nearest scope
-seen. Spans that were not started because their group was off are shown if the program counts them.`,
+seen. Spans that were not started because their group was off are shown if the program counts them.
+
+Spans in no group are always on: a rule names their scope, and none matches them. Add a rule for
+the rest of the scope, as in: github.com/XSAM/otelsql = sql
+
+For several processes it shows the totals of each; --json has all scopes.`,
 	}
 	return p.reading(cmd, func(r *remote, state *client.State, _ string) (answer, error) {
 		a := answer{value: struct {
@@ -43,14 +48,18 @@ seen. Spans that were not started because their group was off are shown if the p
 
 // drawScopes shows a row for each site of each scope, and the rules that match none.
 func drawScopes(s *screen, state *client.State) {
-	rows := [][]string{{"SCOPE", "SPANS", "GROUPS", "ARE", "STARTED", "A SECOND", "NOT STARTED", "RULE"}}
+	rows := [][]string{{"SCOPE", "SPANS", "GROUPS", "ARE", "STARTED", rateHeader, "NOT STARTED", "RULE"}}
 	withheld := false
 	for _, scope := range state.Scopes {
 		for _, site := range scope.Sites {
 			started, perSecond, kept := counts(&site.Spans)
 			withheld = withheld || kept != ""
+			are := shown[site.On]
+			if len(site.Groups) == 0 {
+				are = green.Render("always on")
+			}
 			rows = append(rows, []string{
-				short(scope.Name), cmp.Or(joined(" ", label(site.SpanName), label(site.Kind)), "all"), list(site.Groups, "none"), shown[site.On],
+				short(scope.Name), cmp.Or(joined(" ", label(site.SpanName), label(site.Kind)), "all"), list(site.Groups, "none"), are,
 				started, perSecond, kept, cmp.Or(short(site.Rule), "none"),
 			})
 		}

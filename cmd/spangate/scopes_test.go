@@ -19,10 +19,10 @@ import (
 	"github.com/spangate/spangate/setup"
 )
 
-const scopeTable = `SCOPE                    SPANS              GROUPS  ARE  STARTED  A SECOND  RULE
-example.com/app          all                none    on   7        0.1       none
-github.com/XSAM/otelsql  client             sql     off  120      3.5       github.com/XSAM/otelsql* client = sql
-github.com/XSAM/otelsql  sql.rows internal  rows    on   3        0.0       none
+const scopeTable = `SCOPE                    SPANS              GROUPS  ARE        STARTED  A SECOND (LAST MINUTE)  RULE
+example.com/app          all                none    always on  7        0.1                     none
+github.com/XSAM/otelsql  client             sql     off        120      3.5                     github.com/XSAM/otelsql* client = sql
+github.com/XSAM/otelsql  sql.rows internal  rows    on         3        0.0                     none
 
 RULE THAT MATCHES NO SCOPE  NEAREST SCOPE
 github.com/XSAM/otlsql = x  github.com/XSAM/otelsql
@@ -102,7 +102,8 @@ func TestScopesShowsEachSiteAndTheRulesThatMatchNone(t *testing.T) {
 	assert.Equal(t, state.Scopes, got.Scopes)
 	assert.Equal(t, state.Unmatched, got.Unmatched)
 
-	assert.Regexp(t, `(?m)^GROUP +IS +BECAUSE OF +STARTED +A SECOND +NAMESPACE +SPANS\nsql +off +120 +3\.5\nrows +on +3 +0\.0$`, show("get"))
+	assert.Regexp(t, `(?m)^GROUP +IS +BECAUSE OF +STARTED +A SECOND \(LAST MINUTE\) +NAMESPACE +SPANS\nsql +off +120 +3\.5\nrows +on +3 +0\.0$`, show("get"))
+	assert.Regexp(t, `(?m)^rules +github.com/XSAM/otlsql = x \(matches no scope; did you mean github.com/XSAM/otelsql\?\)$`, show("get"))
 	sql := show("get", "sql")
 	assert.Contains(t, sql, "github.com/XSAM/otelsql  client             sql")
 	assert.NotContains(t, sql, "example.com/app")

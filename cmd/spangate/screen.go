@@ -39,13 +39,12 @@ const clearLine = "\r\x1b[K"
 // screen is standard output or standard error: styles and lines that fit on a terminal, plain
 // text elsewhere. It keeps the first error and writes nothing after it.
 type screen struct {
-	ctx    context.Context // ends a long table
-	w      *colorprofile.Writer
-	width  int  // in columns; 0 for any
-	live   bool // it is a terminal on which a line can be rewritten
-	used   bool // something has been written
-	closed bool // it was closed when the program began, so all output is lost
-	err    error
+	ctx   context.Context // ends a long table
+	w     *colorprofile.Writer
+	width int  // in columns; 0 for any
+	live  bool // it is a terminal on which a line can be rewritten
+	used  bool // something has been written
+	err   error
 }
 
 // newScreen returns the screen for a file. It honours NO_COLOR with any value that is
@@ -54,7 +53,7 @@ func newScreen(f *os.File, environment []string) *screen {
 	if os.Getenv("NO_COLOR") != "" {
 		environment = append(slices.Clone(environment), "NO_COLOR=1")
 	}
-	s := &screen{ctx: context.Background(), w: colorprofile.NewWriter(f, environment), closed: wasClosed(f)}
+	s := &screen{ctx: context.Background(), w: colorprofile.NewWriter(f, environment)}
 	if term.IsTerminal(f.Fd()) {
 		s.live = s.w.Profile > colorprofile.NoTTY
 		s.width, _, _ = term.GetSize(f.Fd()) // 0 if it is not known
