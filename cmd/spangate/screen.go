@@ -141,7 +141,8 @@ func beginning(text string, n int) string {
 }
 
 // table writes rows, if there are any, under headers, which may be nil, and after an empty line
-// if it is not the first text. On a terminal, cells are wrapped if the table is wider than it. It
+// if it is not the first text. It leaves out a column under a header that is empty in all rows, also of
+// the arguments. On a terminal, cells are wrapped if the table is wider than it. It
 // stops when the context ends.
 func (s *screen) table(headers []string, rows [][]string) {
 	if len(rows) == 0 {
@@ -149,6 +150,14 @@ func (s *screen) table(headers []string, rows [][]string) {
 	}
 	if s.used {
 		s.printf("\n")
+	}
+	for i := len(headers) - 1; i >= 0; i-- {
+		if !slices.ContainsFunc(rows, func(row []string) bool { return i < len(row) && row[i] != "" }) {
+			headers = slices.Delete(headers, i, i+1)
+			for r, row := range rows {
+				rows[r] = slices.Delete(row, min(i, len(row)), min(i+1, len(row)))
+			}
+		}
 	}
 	t := table.New().BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false)
 	if headers != nil { // a row, since the library cuts headers short

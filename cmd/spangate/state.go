@@ -209,18 +209,11 @@ func drawLists(s *screen, state *client.State) {
 // drawGroups shows groups, with their spans if the process counts them.
 func drawGroups(s *screen, groups []wire.Group, leases []wire.Lease) {
 	owners := ownersOf(leases)
-	rows := [][]string{{"GROUP", "IS", "BECAUSE OF", "STARTED", rateHeader, "NAMESPACE", "SPANS"}}
-	for _, g := range groups {
+	s.table([]string{"GROUP", "IS", "BECAUSE OF", "STARTED", rateHeader, "NAMESPACE", "SPANS"}, mapped(groups, func(g wire.Group) []string {
 		started, perSecond, _ := counts(g.Spans)
 		namespaces := mapped(g.Members, func(m wire.Member) string { return m.Namespace })
-		rows = append(rows, []string{label(g.Name), shown[g.On], because(g, owners), started, perSecond, list(namespaces, ""), docOf(g)})
-	}
-	if !slices.ContainsFunc(groups, func(g wire.Group) bool { return g.Spans != nil }) {
-		for i, row := range rows {
-			rows[i] = slices.Delete(row, 3, 5)
-		}
-	}
-	s.table(rows[0], rows[1:])
+		return []string{label(g.Name), shown[g.On], because(g, owners), started, perSecond, list(namespaces, ""), docOf(g)}
+	}))
 }
 
 // onOff has the words for a group that is on or off, and shown as a terminal shows them.
