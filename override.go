@@ -31,6 +31,8 @@ type OverrideName struct {
 // NewOverride returns an override that turns groups on as on decides: it reports whether at least
 // one group of a mask of a gate is on, and is asked once for each site or span whose groups are off
 // for all, with those of them that the gate's reach holds, never none. What ends or limits an override does so in on.
+// [Override.Sample] asks on with a nil gate and no groups; once on has refused that, it should refuse it
+// for good, since a span that is sampled beneath one that was not lacks its parent.
 //
 // on must be safe for concurrent use, must not block, and must not start spans. With a nil on, the
 // override turns nothing on.
@@ -55,6 +57,13 @@ func (o *Override) On(g *Gate, m Mask) bool {
 	}
 	m &= g.Reach()
 	return m != 0 && o.on(g, m)
+}
+
+// Sample reports whether a span of the override's trace is to be sampled although the sampler drops it.
+// It is for samplers, as that of package otelsdk. It is false where [Compiled] is false. Each call
+// counts as a site, as those of [Override.On] do.
+func (o *Override) Sample() bool {
+	return Compiled && o != nil && o.on != nil && o.on(nil, 0)
 }
 
 type overrideKey struct{}

@@ -73,10 +73,25 @@ func TestNilOverrideAndNilContextTurnNothingOn(t *testing.T) {
 		ctx := spangate.ContextWithOverride(none, o)
 		assert.Same(t, o, spangate.OverrideFromContext(ctx))
 		assert.False(t, g.OnContext(ctx, 1))
+		assert.False(t, o.Sample())
 	}
 	ctx := spangate.ContextWithOverride(t.Context(), overrideOf(1))
 	assert.False(t, g.OnContext(spangate.ContextWithOverride(ctx, nil), 1), "nil hides the override above")
 	assert.Equal(t, spangate.Compiled, g.OnContext(ctx, 1))
+}
+
+func TestSampleAsksForNoGroups(t *testing.T) {
+	for _, want := range []bool{true, false} {
+		asked := false
+		o := spangate.NewOverride(spangate.OverrideName{}, func(g *spangate.Gate, m spangate.Mask) bool {
+			asked = true
+			assert.Nil(t, g)
+			assert.Zero(t, m)
+			return want
+		})
+		assert.Equal(t, spangate.Compiled && want, o.Sample())
+		assert.Equal(t, spangate.Compiled, asked)
+	}
 }
 
 func TestOverrideKeepsItsName(t *testing.T) {

@@ -104,6 +104,16 @@ func parseMatch(text string) (conditions []condition, problem string) {
 // words are groups, as the masks of their gates.
 type words map[*spangate.Gate]spangate.Mask
 
+// reachable reports whether the limits let an override turn on a group of w.
+func (w words) reachable() bool {
+	for gate, word := range w {
+		if gate.Reach()&word != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // or returns the groups of w and more.
 func (w words) or(more words) words {
 	union := maps.Clone(w)

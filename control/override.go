@@ -38,7 +38,8 @@ type Budget struct {
 var defaultBudget = Budget{Traces: 1000, SpansPerSecond: 1000, SpansPerTrace: 10_000, Time: time.Hour}
 
 // OverrideBudget replaces the bounds on overrides. What they cut is counted in [State] and
-// [Metrics]. A guarded site that asks [spangate.Gate.OnContext] counts as a span.
+// [Metrics]. A guarded site that asks [spangate.Gate.OnContext] counts as a span. In SpansPerTrace, so does
+// a span that is sampled for an override only, beside what turned it on.
 func OverrideBudget(b Budget) Option { return func(o *options) { o.budget = b } }
 
 // AdmitOverrides lets [Controller.Admit] admit overrides that come from other processes. They may
@@ -76,8 +77,8 @@ type resolved struct {
 	words      words
 }
 
-// on decides whether a span starts whose groups m of g are off for all. It takes no lock, and
-// allocates only at the first span of a generation.
+// on decides whether a span starts whose groups m of g are off for all; for a nil g, whether one that the
+// sampler drops is sampled. It takes no lock, and allocates only at the first span of a generation.
 func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
 	v, all := o.c.view.Load(), &o.c.overrides
 	r := o.resolved.Load()
@@ -88,7 +89,7 @@ func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
 		}
 		o.resolved.Store(r)
 	}
-	if r.words[g]&m == 0 {
+	if g == nil && !r.words.reachable() || g != nil && r.words[g]&m == 0 {
 		return false
 	}
 	now := time.Now()
@@ -100,7 +101,8 @@ func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
 	switch {
 	case o.spans.Add(1) > int64(budget.SpansPerTrace):
 		cut = wire.CutSpansPerTrace
-	case !all.rate.take(int64(at/time.Second), budget.SpansPerSecond):
+	case g != nil && !all.rate.take(int64(at/time.Second), budget.SpansPerSecond):
+		// Not for a sample: one that is refused now and not in the next second leaves a span without its parent.
 		cut = wire.CutSpansPerSecond
 	}
 	if cut != "" {
@@ -109,7 +111,9 @@ func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
 		return false
 	}
 	o.used.Store(int64(at))
-	all.spans.Add(1)
+	if g != nil {
+		all.spans.Add(1)
+	}
 	return true
 }
 

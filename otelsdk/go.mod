@@ -3,6 +3,7 @@ module github.com/spangate/spangate/otelsdk
 go 1.25.0
 
 require (
+	github.com/spangate/spangate v0.1.0
 	github.com/stretchr/testify v1.9.0
 	go.opentelemetry.io/otel v1.25.0
 	go.opentelemetry.io/otel/sdk v1.25.0

@@ -4,11 +4,14 @@
 // shares.
 //
 // The rule is that of OpenTelemetry's probability sampling, by the trace's own randomness: see
-// [Randomness] and [ThresholdOf]. So processes agree on a trace without a word to each other, in any
-// language, and the traces of a share are among those of every larger one. A sampler that follows
-// the same specification agrees too: of the traces that it keeps at 1 %, all are in a share of
-// 1 %, but for the rounding of its threshold. OpenTelemetry's TraceIDRatioBased reads other bits, and
-// keeps low values; beside it, a share of 1 % is 1 % of the traces that it keeps.
+// [Randomness] and [ThresholdOf]. So processes agree on a trace without communication, in any language,
+// and the traces of a share are among those of every larger one. A sampler that follows
+// the same specification agrees too: the traces that it keeps at 1 % are those in a share of
+// 1 %, but for the rounding of its threshold.
+//
+// OpenTelemetry's TraceIDRatioBased keeps low values where a share has high ones, and reads 8 bits
+// more. At rates above 1/256 the two are nearly independent; below, it drops every trace of a small
+// share. A program that has it needs SampleOverridden of package otelsdk.
 package share
 
 import (
@@ -50,9 +53,9 @@ func Randomness(id [16]byte, ot string) uint64 {
 // traces in it.
 type Threshold uint64
 
-// ThresholdOf returns the threshold of a share: 2^56 − share·2^56, rounded to an integer, half of
-// one away from zero in the product. No trace is in a share below 1/2^57 or in NaN; all are in
-// one of 1 and above.
+// ThresholdOf returns the threshold of a share: 2^56 less share·2^56, which is rounded to the nearest
+// integer, halves up. No trace is in a share below 2^-57 or in NaN; all are in one of 1 and
+// above.
 func ThresholdOf(share float64) Threshold {
 	kept := math.Round(share * all)
 	if !(kept > 0) { // NaN too
