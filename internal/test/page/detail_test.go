@@ -30,7 +30,7 @@ func TestFormLeasesADetailAndThePageShowsWhoGetsIt(t *testing.T) {
 	v.fill("add", "sandbox,job")
 	v.fill("match", "customer=42\r")
 	v.waitForText("#leases", "sandbox,job for traces with customer=42")
-	v.waitForText("#now-traces", "on by detail of ada for traces with customer=42")
+	v.waitForText("#now-traces", "detail of ada for traces with customer=42")
 	assert.Regexp(t, `^detail\s+sandbox (9:5\d|10:00)$`, value[string](v, "document.querySelector('#now-traces .name').innerText"))
 	v.checkFit(360)
 	for _, selector := range []string{"#now-traces", "#leases li"} {
