@@ -44,6 +44,9 @@ func startDriver(ctx context.Context, o *options) (d *driver, err error) {
 	if os.Getenv(gym.EnvRunID) == "" { // as Gym does for the processes that it starts
 		os.Setenv(gym.EnvRunID, rand.Text())
 	}
+	if os.Getenv(keyVariable) == "" {
+		os.Setenv(keyVariable, rand.Text()+rand.Text())
+	}
 	if url == "" {
 		ignoreSettings()
 		if d.received, err = startCollector(o.listen); err != nil {
@@ -132,6 +135,11 @@ func (d *driver) batch(ctx context.Context, steps []step) (r Run, spans []Span, 
 	if err != nil {
 		return r, nil, err
 	}
+	return d.collect(ctx, rollouts)
+}
+
+// collect returns the run of these rollouts, and the spans that the driver has received of it.
+func (d *driver) collect(ctx context.Context, rollouts []Rollout) (r Run, spans []Span, err error) {
 	for _, p := range d.processes {
 		if _, err := call[struct{}](ctx, untraced, p.url, "/flush", struct{}{}); err != nil {
 			return r, nil, fmt.Errorf("the %s: %w", p.role, err)
@@ -156,7 +164,7 @@ func (d *driver) job(ctx context.Context, steps []step) (rollouts []Rollout, err
 					return err
 				}
 			}
-			rollout, err := d.rollout(ctx, tasks[i%len(tasks)])
+			rollout, err := d.rollout(ctx, newRolloutID(), tasks[i%len(tasks)])
 			if err != nil {
 				return fmt.Errorf("rollout %d: %w", i+1, err)
 			}
@@ -172,15 +180,18 @@ func (d *driver) job(ctx context.Context, steps []step) (rollouts []Rollout, err
 }
 
 // rollout runs a task on the agent.
-func (d *driver) rollout(ctx context.Context, task Task) (Rollout, error) {
-	var random trace.TraceID
-	rand.Read(random[:]) // never fails
-	id := random.String()
+func (d *driver) rollout(ctx context.Context, id string, task Task) (Rollout, error) {
 	ctx, err := gym.ContextWithRolloutID(ctx, id)
 	if err != nil {
 		return Rollout{}, err
 	}
-	if d.gate.On(spangate.BitRollout) {
+	ctx = d.control.Offer(ctx, func(field string) string {
+		if field == rolloutField {
+			return id
+		}
+		return ""
+	})
+	if d.gate.OnContext(ctx, spangate.BitRollout) {
 		var span trace.Span
 		ctx, span = d.tracer.Start(ctx, gym.SpanRollout)
 		defer span.End()

@@ -136,7 +136,7 @@ func TestEveryProcessHasAPageBesideItsWork(t *testing.T) {
 			assert.Equal(t, "text/html; charset=utf-8", response.Header.Get("Content-Type"))
 		}
 	}
-	_, err := d.rollout(t.Context(), tasks[0])
+	_, err := d.rollout(t.Context(), newRolloutID(), tasks[0])
 	assert.NoError(t, err)
 }
 

@@ -161,10 +161,10 @@ func newResources(t *telemetry) http.Handler {
 
 // tool runs the calculator. The model gets an error of the sandbox as the result.
 func (r *resources) tool(ctx context.Context, call Message) (Message, error) {
-	// The guarded form of a site is for hot code. While the group is off, it costs a load and
-	// an AND, and the block is not evaluated, attributes included. The code that runs is not an
-	// attribute, since it is the model's output.
-	if r.gate.On(spangate.BitSandbox) {
+	// The guarded form of a site is for hot code. While the group is off, for all and in ctx, the
+	// block is not evaluated, attributes included. The code that runs is not an attribute, since
+	// it is the model's output.
+	if r.gate.OnContext(ctx, spangate.BitSandbox) {
 		_, span := r.tracer.Start(ctx, gym.SpanSandboxExec, trace.WithAttributes(gym.SandboxProviderKey.String("go/types")))
 		defer span.End()
 	}

@@ -126,7 +126,7 @@ func TestNoPromptCodeAnswerOrRewardIsInASpan(t *testing.T) {
 		{Prompt: "What is 987654 times times?", Expected: "975460423716"},
 		{Prompt: "What is 987654 plus 987654?", Expected: "secretanswer"},
 	} {
-		_, err = d.rollout(t.Context(), task)
+		_, err = d.rollout(t.Context(), newRolloutID(), task)
 		assert.Equal(t, task.Expected == "secretanswer", err != nil, "%v", err)
 	}
 	_, _, err = d.batch(t.Context(), []step{{spec: "all"}})
@@ -193,6 +193,7 @@ func TestExporterFollowsTheProtocolOfTheEnvironment(t *testing.T) {
 // A process that stops in the middle of its work exports whole traces, its gated spans included.
 func TestSpansOpenWhenAProcessStopsAreTruncated(t *testing.T) {
 	r := startReceiver(t)
+	t.Setenv(keyVariable, strings.Repeat("k", 32))
 	telemetry, err := startTelemetry(t.Context(), "agent", r.url)
 	require.NoError(t, err)
 	telemetry.gate.Store(spangate.PresetAll)

@@ -4,7 +4,8 @@
 // their spans while groups of spans are switched on and off:
 //
 //	go run ./examples/rollout
-//	go run ./examples/rollout --hold   keeps the processes up, to switch groups by hand
+//	go run ./examples/rollout --detail-one   runs ten rollouts, one of them in full detail
+//	go run ./examples/rollout --hold         keeps the processes up, to switch groups by hand
 //
 // A driver gives tasks to an agent server. The agent asks a model server what to do, runs the
 // model's tool on a resources server, and has that server verify the answer. The processes call
@@ -13,7 +14,7 @@
 // groups are on and why, and through which the driver changes them.
 //
 // To see how a program is instrumented, read telemetry.go and serve.go, then gym.go, which has
-// the two forms of a site. driver.go changes the groups. rolloutid.go keeps the spans of
+// the two forms of a site. driver.go changes the groups, and detail.go those of one trace. rolloutid.go keeps the spans of
 // a rollout in one trace where no span above them is on. The spans have the names and attributes
 // of NeMo Gym's Python processes, as docs/gym.md lists. report.go documents the output of --json.
 package main
@@ -73,6 +74,7 @@ const maxRollouts = 500
 type options struct {
 	specs            []string // nil runs the default jobs
 	rollouts         int
+	detailOne        bool
 	json, hold, bare bool
 	listen           string
 	otlp             string // the URL that spans are posted to; empty for the driver's own collector
@@ -92,6 +94,7 @@ func parseOptions(args []string) (*options, error) {
 	flags.SortFlags = false
 	flags.StringArrayVar(&o.specs, "spec", nil, "run rollouts with this `spec` only, as in default,sandbox; may be empty, and repeated")
 	flags.IntVar(&o.rollouts, "rollouts", 3, "how many rollouts to run with each spec")
+	flags.BoolVar(&o.detailOne, "detail-one", false, "run ten rollouts with spec default, or --rollouts, and one of them in full detail")
 	flags.BoolVar(&o.json, "json", false, "print the result as JSON")
 	flags.BoolVar(&o.hold, "hold", false, "keep the processes up afterwards, to change their spans by hand")
 	flags.BoolVar(&o.bare, "bare", false, "run one job without OpenTelemetry, to compare its cost")
@@ -106,6 +109,10 @@ func parseOptions(args []string) (*options, error) {
 		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case o.rollouts < 1 || o.rollouts > maxRollouts:
 		return nil, fmt.Errorf("--rollouts %d: must be from 1 to %d", o.rollouts, maxRollouts)
+	case o.detailOne && o.specs != nil:
+		return nil, errors.New("--detail-one and --spec: choose one; the rollouts of --detail-one have spec default")
+	case o.detailOne && o.bare:
+		return nil, errors.New("--detail-one and --bare: choose one; without OpenTelemetry there are no spans")
 	case o.json && o.hold:
 		return nil, errors.New("--json and --hold: choose one; --hold prints for people")
 	case o.bare && o.specs != nil:
@@ -120,6 +127,9 @@ func parseOptions(args []string) (*options, error) {
 	}
 	if o.bare {
 		o.specs = []string{""}
+	}
+	if o.detailOne && !flags.Changed("rollouts") {
+		o.rollouts = 10
 	}
 	if flags.Changed("otlp") { // it may be empty, which is an error
 		u, err := url.Parse(o.otlp)
@@ -163,7 +173,7 @@ func run(ctx context.Context, o *options, stdout io.Writer) (err error) {
 	if o.json {
 		p.Writer = io.Discard
 	}
-	p.intro(d)
+	p.intro(d, o)
 	report, err := d.report(ctx, o, p)
 	if err == nil && o.hold {
 		return d.hold(ctx, p)
@@ -178,6 +188,15 @@ func run(ctx context.Context, o *options, stdout io.Writer) (err error) {
 
 // report runs the jobs that the command line selects, and prints each when it is done.
 func (d *driver) report(ctx context.Context, o *options, p *printer) (report Report, err error) {
+	if o.detailOne {
+		r, spans, err := d.detailOne(ctx, o.rollouts)
+		if err != nil {
+			return report, err
+		}
+		p.detailOne(r, spans)
+		report.Runs, report.DetailOne = []Run{r}, newDetailOne(r, spans)
+		return report, nil
+	}
 	specs := o.specs
 	if specs == nil {
 		specs = defaultSpecs

@@ -194,6 +194,11 @@ func TestSpansGoToAnotherCollectorAndAreNotCounted(t *testing.T) {
 		spans, _ := c.take()
 		assert.Len(t, spans, 34)
 	}
+	report := runJSON(t, "--detail-one", "--otlp", base)
+	assert.Nil(t, report.DetailOne)
+	assert.Len(t, report.Runs[0].Rollouts, 10)
+	spans, _ := c.take()
+	assert.Len(t, spans, 9*11+16)
 	stdout, _, code := runProgram(t, "--spec=default", "--otlp", base)
 	assert.Zero(t, code)
 	assert.Contains(t, stdout, "Their spans go to "+c.url)
@@ -238,6 +243,8 @@ func TestErrorIsOneLineThatNamesItsCause(t *testing.T) {
 		{"rollouts not a number", []string{"--rollouts", "many"}, 2, []string{"many"}},
 		{"argument", []string{"all"}, 2, []string{`"all"`}},
 		{"URL without scheme", []string{"--otlp", "localhost:4318"}, 2, []string{"--otlp", "http"}},
+		{"detail of a spec", []string{"--detail-one", "--spec", "all"}, 2, []string{"--detail-one and --spec"}},
+		{"detail of no spans", []string{"--detail-one", "--bare"}, 2, []string{"--detail-one and --bare"}},
 		{"JSON and hold", []string{"--json", "--hold"}, 2, []string{"--json and --hold"}},
 		{"bare with a spec", []string{"--bare", "--spec", "all"}, 2, []string{"--bare and --spec"}},
 		{"empty URL", []string{"--otlp", ""}, 2, []string{"--otlp"}},
@@ -256,10 +263,9 @@ func TestErrorIsOneLineThatNamesItsCause(t *testing.T) {
 	}
 }
 
-// Programs read these keys, so none may be renamed or removed.
-func TestReportHasExactlyTheseJSONKeys(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := runProgram(t, "--json", "--rollouts=1")
+// jsonKeys runs the program and returns the keys of its report, each with the type of its value.
+func jsonKeys(t *testing.T, args ...string) []string {
+	stdout, stderr, code := runProgram(t, append(args, "--json")...)
 	require.Zero(t, code, stderr)
 	var report any
 	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
@@ -283,6 +289,12 @@ func TestReportHasExactlyTheseJSONKeys(t *testing.T) {
 		}
 	}
 	walk("", report)
+	return slices.Collect(maps.Keys(keys))
+}
+
+// Programs read these keys, so none may be renamed or removed.
+func TestReportHasExactlyTheseJSONKeys(t *testing.T) {
+	t.Parallel()
 	var expected []string
 	for _, run := range []string{".runs[]", ".live", ".leased"} {
 		for _, key := range []string{
@@ -297,7 +309,16 @@ func TestReportHasExactlyTheseJSONKeys(t *testing.T) {
 	}
 	expected = append(expected, ".leased.rollouts[].leased string",
 		".off_site.bare_loop_ns float64", ".off_site.off_site_ns float64", ".off_site.ratio float64")
-	assert.ElementsMatch(t, expected, slices.Collect(maps.Keys(keys)))
+	assert.ElementsMatch(t, expected, jsonKeys(t, "--rollouts=1"))
+
+	expected = slices.DeleteFunc(expected, func(key string) bool { return !strings.HasPrefix(key, ".runs") })
+	for _, key := range []string{
+		"overridden bool", "spans float64", "traces float64", "by_process.* float64",
+		"id string", "spec string", "prompt string", "answer string", "reward float64",
+	} {
+		expected = append(expected, ".detail_one.rollouts[]."+key)
+	}
+	assert.ElementsMatch(t, expected, jsonKeys(t, "--detail-one", "--rollouts=1"))
 }
 
 func TestBareRunHasNoSpans(t *testing.T) {
@@ -315,7 +336,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 	stdout, stderr, code := runProgram(t, "--help")
 	assert.Zero(t, code)
 	assert.Empty(t, stderr)
-	for _, flag := range []string{"--spec", "--rollouts", "--json", "--hold", "--bare", "--listen", "--otlp"} {
+	for _, flag := range []string{"--spec", "--rollouts", "--detail-one", "--json", "--hold", "--bare", "--listen", "--otlp"} {
 		assert.Contains(t, stdout, flag)
 	}
 }

@@ -122,7 +122,7 @@ func TestWrongAnswersGetNoReward(t *testing.T) {
 		"What is 7 minus?":  "",
 		"":                  "",
 	} {
-		rollout, err := d.rollout(t.Context(), Task{Prompt: prompt, Expected: "4"})
+		rollout, err := d.rollout(t.Context(), newRolloutID(), Task{Prompt: prompt, Expected: "4"})
 		require.NoError(t, err)
 		if answer == "" {
 			assert.Zero(t, rollout.Reward)
@@ -131,7 +131,7 @@ func TestWrongAnswersGetNoReward(t *testing.T) {
 			assert.Equal(t, 1.0, rollout.Reward)
 		}
 	}
-	_, err := d.rollout(t.Context(), Task{Prompt: "What is 1 plus 1?", Expected: "two"})
+	_, err := d.rollout(t.Context(), newRolloutID(), Task{Prompt: "What is 1 plus 1?", Expected: "two"})
 	assert.ErrorContains(t, err, "the task's expected answer")
 	_, err = call[Outcome](t.Context(), d.client, d.agent.url, "/run", "not a task")
 	assert.ErrorContains(t, err, fmt.Sprint(http.StatusBadRequest))

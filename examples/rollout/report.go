@@ -19,6 +19,8 @@ type Report struct {
 	Live    *Run  `json:"live,omitempty"`   // the job in which the spec changes
 	Leased  *Run  `json:"leased,omitempty"` // the job in which the resources server has a lease
 	OffSite *Cost `json:"off_site,omitempty"`
+	// DetailOne is of --detail-one, without --otlp. Its rollouts are those of Runs.
+	DetailOne *DetailOne `json:"detail_one,omitempty"`
 }
 
 // Run is one job.

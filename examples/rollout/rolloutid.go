@@ -4,11 +4,19 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spangate/spangate/otelsdk/gym"
 )
+
+// newRolloutID returns an ID that can be a trace ID.
+func newRolloutID() string {
+	var id trace.TraceID
+	rand.Read(id[:]) // never fails
+	return id.String()
+}
 
 // rolloutTrace makes a rollout's ID the trace ID of its roots, which are its spans without a parent in
 // this process or another. With only the groups model_call and verify on, three spans of a rollout have

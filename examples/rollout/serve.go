@@ -27,6 +27,8 @@ const (
 	serveCommand = "serve"
 	// tokenVariable has the token for changes. The spangate command reads it too.
 	tokenVariable = "SPANGATE_TOKEN"
+	// keyVariable has the key with which processes sign overrides for each other.
+	keyVariable = "ROLLOUT_OVERRIDES_KEY"
 	// spansPath is where a process shows which of its groups are on, and takes changes.
 	spansPath = "/spans/"
 	// callTimeout bounds each request of one process to another. The longest, a whole rollout,

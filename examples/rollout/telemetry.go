@@ -30,6 +30,7 @@ import (
 type telemetry struct {
 	gate      *spangate.Gate
 	provider  *otelgate.TracerProvider
+	overrides *otelgate.Propagator // carries what is on for one trace to the other processes; nil with --bare
 	control   *control.Controller
 	collector string                // the URL that spans are sent to; empty with --bare
 	failed    atomic.Pointer[error] // of the last export that failed since the last flush
@@ -51,7 +52,7 @@ func startTelemetry(ctx context.Context, role, collector string) (*telemetry, er
 	if err != nil {
 		return nil, err
 	}
-	t.control, err = control.New(groups, control.StartupBaseline(baseline), control.Roots(t.provider.Roots))
+	t.control, err = control.New(groups, control.StartupBaseline(baseline), control.Roots(t.provider.Roots), control.AdmitOverrides(t.overrides.Refused))
 	return t, err
 }
 
@@ -74,11 +75,15 @@ func (t *telemetry) startProvider(ctx context.Context, role string) (err error) 
 			// The driver counts the spans, so a full queue must block and not drop.
 			sdktrace.NewBatchSpanProcessor(exporter, sdktrace.WithBlocking(), sdktrace.WithExportTimeout(callTimeout/2)))),
 	)
-	if t.provider, err = otelgate.NewTracerProvider(sdk, t.gate, rules, otelgate.OneTrace(rolloutTrace)); err != nil {
+	if t.provider, err = otelgate.NewTracerProvider(sdk, t.gate, rules, otelgate.OneTrace(rolloutTrace), otelgate.Overrides(t.choose)); err != nil {
 		return err
 	}
+	base := propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+	if t.overrides, err = otelgate.NewPropagator(base, t.admit, otelgate.Keys([]byte(os.Getenv(keyVariable)))); err != nil {
+		return fmt.Errorf("%s: %w", keyVariable, err)
+	}
 	otel.SetTracerProvider(t.provider)
-	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
+	otel.SetTextMapPropagator(t.overrides)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { t.failed.Store(&err) }))
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/otelgate"
 )
 
 // printer prints text for people: with colours and box characters on a terminal, in ASCII elsewhere.
@@ -34,7 +35,7 @@ func newPrinter(w io.Writer, environment []string) *printer {
 }
 
 // intro lists the processes.
-func (p *printer) intro(d *driver) {
+func (p *printer) intro(d *driver, o *options) {
 	fmt.Fprintln(p, bold.Render("Rollouts on four processes, their spans switched by group while they run"))
 	for _, process := range d.processes {
 		fmt.Fprintf(p, "%-9s  process %-7d  %s\n", process.role, process.pid, process.spans.URL())
@@ -45,7 +46,7 @@ func (p *printer) intro(d *driver) {
 		fmt.Fprintln(p, "Nothing is instrumented, so there are no spans.")
 	case d.received == nil:
 		fmt.Fprintf(p, "Their spans go to %s; none are drawn here.\n", d.telemetry.collector)
-	default:
+	case !o.detailOne:
 		fmt.Fprintln(p, "The first rollout of each job is drawn.")
 	}
 }
@@ -169,6 +170,9 @@ func (p *printer) instructions(d *driver) {
 		drawn = "its spans go to your collector."
 	}
 	fmt.Fprintln(p, "Every second a rollout runs;", drawn)
+	if d.received != nil {
+		fmt.Fprintln(p, "A star marks a span with the attribute", otelgate.OverrideKey)
+	}
 	fmt.Fprintln(p, "Change what is on in a browser, with the token below:")
 	for _, process := range d.processes {
 		fmt.Fprintf(p, "  %-9s  %s\n", process.role, process.spans.URL())
@@ -178,6 +182,7 @@ func (p *printer) instructions(d *driver) {
   export %s=%s
   go run ./cmd/spangate get
   go run ./cmd/spangate lease sandbox --for 30s
+  go run ./cmd/spangate detail all --share 20%% --for 1m --url %[4]s
   curl -H "Authorization: Bearer $%[2]s" ${SPANGATE_URL}leases -d spec=sandbox -d ttl=30s -d owner=me
-`, d.resources.spans.URL(), tokenVariable, d.token)
+`, d.resources.spans.URL(), tokenVariable, d.token, d.processes[0].spans.URL())
 }

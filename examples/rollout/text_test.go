@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write testdata/output.txt")
+var update = flag.Bool("update", false, "write the golden files")
 
 // variables are the parts of the output that differ from run to run.
 var variables = []struct {
@@ -31,27 +31,30 @@ var variables = []struct {
 	{regexp.MustCompile(`[0-9.]+ ns`), "# ns"},
 	{regexp.MustCompile(`[0-9.]+ times`), "# times"},
 	{regexp.MustCompile(`trace [0-9a-f]{8}`), "trace ########"},
+	{regexp.MustCompile(`rollout.id=[0-9a-f]{32}`), "rollout.id=################################"},
 	{regexp.MustCompile(`process [0-9]+ *`), "process #  "},
 	{regexp.MustCompile(`127.0.0.1:[0-9]+`), "127.0.0.1:#"},
 }
 
 func TestOutputInAPipeIsASCIIAndMatchesTheGoldenFile(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, code := runProgram(t)
-	require.Zero(t, code, stderr)
-	assert.Empty(t, stderr)
-	assert.NotRegexp(t, `[^\n -~]`, stdout, "not plain ASCII")
-	assert.NotRegexp(t, ` (\n|$)`, stdout, "space at the end of a line")
-	for _, v := range variables {
-		stdout = v.pattern.ReplaceAllString(stdout, v.placeholder)
+	for file, args := range map[string][]string{"output.txt": nil, "detail-one.txt": {"--detail-one"}} {
+		stdout, stderr, code := runProgram(t, args...)
+		require.Zero(t, code, stderr)
+		assert.Empty(t, stderr)
+		assert.NotRegexp(t, `[^\n -~]`, stdout, "not plain ASCII")
+		assert.NotRegexp(t, ` (\n|$)`, stdout, "space at the end of a line")
+		for _, v := range variables {
+			stdout = v.pattern.ReplaceAllString(stdout, v.placeholder)
+		}
+		golden := filepath.Join("testdata", file)
+		if *update {
+			require.NoError(t, os.WriteFile(golden, []byte(stdout), 0o644))
+		}
+		expected, err := os.ReadFile(golden)
+		require.NoError(t, err)
+		assert.Equal(t, string(expected), stdout)
 	}
-	golden := filepath.Join("testdata", "output.txt")
-	if *update {
-		require.NoError(t, os.WriteFile(golden, []byte(stdout), 0o644))
-	}
-	expected, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	assert.Equal(t, string(expected), stdout)
 }
 
 func TestOutputOnATerminalHasBoxCharactersAndColours(t *testing.T) {

@@ -13,19 +13,21 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/spangate/spangate/otelgate"
 	"github.com/spangate/spangate/otelsdk/gym"
 )
 
 // Span has the fields of a span that the trees and counts use.
 type Span struct {
-	ID      spanID
-	Parent  spanID // in a root, its span ID is zero
-	Name    string
-	Group   string
-	Process string
-	Rollout string // the rollout's ID, or empty
-	Start   time.Time
-	Took    time.Duration
+	ID       spanID
+	Parent   spanID // in a root, its span ID is zero
+	Name     string
+	Group    string
+	Process  string
+	Rollout  string // the rollout's ID, or empty
+	Override string // the value of otelgate.OverrideKey, or empty
+	Start    time.Time
+	Took     time.Duration
 }
 
 // spanID identifies a span: a span ID is unique within its trace only.
@@ -55,14 +57,15 @@ func newSpan(resource pcommon.Resource, s ptrace.Span) Span {
 	}
 	start := s.StartTimestamp().AsTime()
 	span := Span{
-		ID:      spanID{s.TraceID(), s.SpanID()},
-		Parent:  spanID{s.TraceID(), s.ParentSpanID()},
-		Name:    s.Name(),
-		Group:   groups[s.Name()],
-		Process: attribute(resource.Attributes(), string(gym.ServerNameKey)),
-		Rollout: attribute(s.Attributes(), string(gym.RolloutIDKey)),
-		Start:   start,
-		Took:    s.EndTimestamp().AsTime().Sub(start),
+		ID:       spanID{s.TraceID(), s.SpanID()},
+		Parent:   spanID{s.TraceID(), s.ParentSpanID()},
+		Name:     s.Name(),
+		Group:    groups[s.Name()],
+		Process:  attribute(resource.Attributes(), string(gym.ServerNameKey)),
+		Rollout:  attribute(s.Attributes(), string(gym.RolloutIDKey)),
+		Override: attribute(s.Attributes(), string(otelgate.OverrideKey)),
+		Start:    start,
+		Took:     s.EndTimestamp().AsTime().Sub(start),
 	}
 	switch s.Kind() { // only otelhttp's spans have a kind
 	case ptrace.SpanKindServer:
@@ -96,12 +99,26 @@ var (
 	trailingSpace = regexp.MustCompile(`(?m) +$`)
 )
 
+var column = lipgloss.NewStyle().PaddingLeft(2)
+
 // tree draws each trace as a tree of its spans, with the process and the duration of each. It
 // returns whole lines, and nothing for no spans.
 func (p *printer) tree(spans []Span) string {
-	if len(spans) == 0 {
-		return ""
+	labels, processes, times := p.rows(spans, true)
+	return beside(labels, column.Render(processes), column.Align(lipgloss.Right).Render(times))
+}
+
+// beside returns the lines of texts side by side, as whole lines.
+func beside(texts ...string) string {
+	if joined := lipgloss.JoinHorizontal(lipgloss.Top, texts...); strings.TrimSpace(joined) != "" {
+		return trailingSpace.ReplaceAllString(joined, "") + "\n"
 	}
+	return ""
+}
+
+// rows draws each trace as a tree of its spans, and returns three columns of as many lines. A label
+// has the span's group, its name if names is true, and a star if it has an override.
+func (p *printer) rows(spans []Span, names bool) (_, _, _ string) {
 	spans = slices.SortedStableFunc(slices.Values(spans), func(a, b Span) int { return a.Start.Compare(b.Start) })
 	present := present(spans)
 	var labels, processes, times []string // the columns
@@ -118,8 +135,11 @@ func (p *printer) tree(spans []Span) string {
 				branch, below = p.last, "    "
 			}
 			label := faint.Render(indent+branch) + bold.Render(s.Group)
-			if s.Name != s.Group {
+			if names && s.Name != s.Group {
 				label += " " + s.Name
+			}
+			if s.Override != "" {
+				label += " *"
 			}
 			if !s.root() && !present[s.Parent] {
 				label += errorStyle.Render(" (parent missing)")
@@ -136,10 +156,5 @@ func (p *printer) tree(spans []Span) string {
 			draw("", func(top Span) bool { return top.ID.Trace == id && !present[top.Parent] })
 		}
 	}
-	column := lipgloss.NewStyle().PaddingLeft(2)
-	columns := lipgloss.JoinHorizontal(lipgloss.Top,
-		strings.Join(labels, "\n"),
-		column.Render(strings.Join(processes, "\n")),
-		column.Align(lipgloss.Right).Render(strings.Join(times, "\n")))
-	return trailingSpace.ReplaceAllString(columns, "") + "\n"
+	return strings.Join(labels, "\n"), strings.Join(processes, "\n"), strings.Join(times, "\n")
 }

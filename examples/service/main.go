@@ -75,7 +75,7 @@ func run(ctx context.Context, o options, stdout io.Writer) (err error) {
 	defer db.Close()
 
 	mux := http.NewServeMux()
-	mux.Handle("/orders", otelhttp.NewHandler(orders(db), "orders"))
+	mux.Handle("/orders", t.offer(otelhttp.NewHandler(orders(db), "orders")))
 	// Not wrapped by otelhttp, so that a look at the spans starts none.
 	mux.Handle("/spans/", http.StripPrefix("/spans", t.Handler))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second}
@@ -92,8 +92,8 @@ func run(ctx context.Context, o options, stdout io.Writer) (err error) {
 	defer cancel()
 	var working sync.WaitGroup
 	working.Go(func() { work(ctx, db) })
-	for range o.customers {
-		working.Go(func() { buy(ctx, address+"/orders") })
+	for i := range o.customers {
+		working.Go(func() { buy(ctx, fmt.Sprintf("%s/orders?customer=%d", address, i+1)) })
 	}
 	select {
 	case <-ctx.Done():

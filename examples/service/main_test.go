@@ -213,6 +213,41 @@ func TestQuietedSQLUnderLoadLeavesTracesWholeAndMetricsUnchanged(t *testing.T) {
 	checkMetrics(t, b)
 }
 
+func TestDetailOfACustomerAddsSpansToItsRequestsOnly(t *testing.T) {
+	b := newBackend(t)
+	c, stop := startService(t, "--otlp", b.URL)
+	_, err := c.SetBaseline(t.Context(), wire.Baseline{Spec: "client,server", AllowPending: true, Who: "ann"})
+	require.NoError(t, err)
+	_, err = c.Lease(t.Context(), wire.LeaseRequest{Spec: "all", Match: "customer=2", TTL: "1m", Owner: "ann"})
+	require.NoError(t, err)
+	from := time.Now()
+	await(t, c, func(s *client.State) bool { n, _ := strconv.Atoi(s.Overrides.Started); return n > 20 })
+	stop()
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	customers, sql, overridden := make(map[pcommon.TraceID]string), make(map[pcommon.TraceID]int), make(map[pcommon.TraceID]bool)
+	for _, s := range b.spans {
+		_, ok := s.Attributes().Get("spangate.override")
+		overridden[s.TraceID()] = overridden[s.TraceID()] || ok
+		switch {
+		case s.scope == sqlScope:
+			sql[s.TraceID()]++
+		case s.Kind() == ptrace.SpanKindClient && s.StartTimestamp().AsTime().After(from):
+			url, _ := s.Attributes().Get("url.full")
+			_, customers[s.TraceID()], _ = strings.Cut(url.Str(), "customer=")
+		}
+	}
+	seen := make(map[string]int)
+	for trace, customer := range customers {
+		seen[customer]++
+		require.Equal(t, customer == "2", sql[trace] > 0, "SQL of customer %s", customer)
+		require.Equal(t, customer == "2", overridden[trace], "attribute of customer %s", customer)
+	}
+	require.Greater(t, seen["1"], 5)
+	require.Greater(t, seen["2"], 5)
+}
+
 const sqlScope = "github.com/XSAM/otelsql"
 
 // checkTraces checks that each trace has one root and no parent is missing, with SQL and without.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/XSAM/otelsql"
@@ -68,6 +69,19 @@ func startTelemetry(ctx context.Context, collector, token string) (*telemetry, e
 	otel.SetMeterProvider(t.metrics)
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	return t, nil
+}
+
+// offer gives a request of next more spans while a lease matches it, as in
+//
+//	spangate detail sql --match customer=2 --for 10m
+//
+// This shop believes what its customers say. Take fields that a client can't choose, such as the
+// customer of a session.
+func (t *telemetry) offer(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := t.Controller.Offer(r.Context(), r.URL.Query().Get)
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
 }
 
 // stop exports the last spans and metrics, and stops the SDK.
