@@ -122,7 +122,7 @@ func TestNothingInAnAnswerMovesTheCursorOrPanics(t *testing.T) {
 		for _, args := range [][]string{
 			{"get"}, {"get", "--on"}, {"get", argument}, {"get", "x"}, {"scopes"}, {"explain", "all," + argument}, {"explain", "all,x"},
 			{"set", "all", "--dry-run"}, {"set", argument, "--dry-run"}, {"quiet", "x", "--for", "1m", "--dry-run", "--allow-pending"}, {"get", "--url", "localhost:1"},
-			{"set", "all"}, {"reset"}, {"leases"}, {"lease", "all", "--for", "1m"}, {"quiet", "all", "--for", "1m"}, {"release", "x"}, {"extend", "x", "--for", "1m"},
+			{"set", "all"}, {"reset"}, {"leases"}, {"lease", "all", "--for", "1m"}, {"quiet", "all", "--for", "1m"}, {"detail", "all", "--match", argument, "--for", "1m"}, {"revoke", argument, "--for", "1m"}, {"release", "x"}, {"extend", "x", "--for", "1m"},
 		} {
 			for _, args := range [][]string{args, append(args, "--json")} {
 				stdout, stderr, code := runCommand(t, append(args, "--url", url)...)

@@ -87,9 +87,9 @@ func (p *program) offline(cmd *cobra.Command, run func(*spangate.Catalog, string
 	return p.command(cmd, names, func(_ context.Context, arg string) (answer, error) { return run(catalog, arg) })
 }
 
-// reasonFlags adds the flags that set, lease and quiet share. name is that of the flag for who, which may
-// be given as --who and as --owner.
-func reasonFlags(cmd *cobra.Command, name, usage string, who, why *string, allowPending *bool) {
+// reasonFlags adds the flags for who and why. name is that of the flag for who, which may be given as --who
+// and as --owner.
+func reasonFlags(cmd *cobra.Command, name, usage string, who, why *string) {
 	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, given string) pflag.NormalizedName {
 		if given == "who" || given == "owner" {
 			given = name
@@ -98,6 +98,9 @@ func reasonFlags(cmd *cobra.Command, name, usage string, who, why *string, allow
 	})
 	cmd.Flags().StringVar(who, name, "", usage)
 	cmd.Flags().StringVar(why, "why", "", "the reason, which get and the process's log show")
+}
+
+func pendingFlag(cmd *cobra.Command, allowPending *bool) {
 	cmd.Flags().BoolVar(allowPending, "allow-pending", false, "keep names that are not registered until they are")
 }
 

@@ -65,11 +65,15 @@ func (r *remote) candidates(cmd *cobra.Command) []cobra.Completion {
 			v, leases = newVocabulary("", state.Groups, state.Presets), state.Leases
 		}
 	}
+	what := argument(cmd)
+	if what == "OVERRIDE" { // a detail's id ends all that it has given
+		leases = slices.DeleteFunc(leases, func(l wire.Lease) bool { return chosen(&l) == "" })
+	}
 	ids := mapped(leases, func(l wire.Lease) cobra.Completion { return completion(l.ID, described(l)) })
-	switch argument(cmd) {
+	switch what {
 	case "SPEC":
 		return v.completions()
-	case "ID":
+	case "ID", "OVERRIDE":
 		return ids
 	}
 	return append(v.completions(), ids...)

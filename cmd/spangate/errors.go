@@ -32,7 +32,7 @@ const (
 
 // exitCodes is the help about them.
 const exitCodes = `Exit codes:
-  0    done; watch and lease --wait: ended by Ctrl-C or by the lease's time
+  0    done; watch and --wait: ended by Ctrl-C or by the lease's time
   1    failed: what answers is not an endpoint, or output can't be written
   2    bad command line, or a spec or another value that is refused
   3    no process could be reached in time, or its certificate is not trusted
@@ -42,7 +42,8 @@ const exitCodes = `Exit codes:
   130  interrupted
 For several processes it is the code of those that failed, or 1 if their codes differ.
 
-A pipe that is closed early, as by head, is no failure, except for lease and quiet.`
+A pipe that is closed early, as by head, is no failure, except for lease, quiet, detail and
+revoke.`
 
 // commandError is an error of the command itself, with its exit code.
 type commandError struct {

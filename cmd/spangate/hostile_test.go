@@ -133,7 +133,7 @@ func TestAnswerIsBoundedForEveryCommand(t *testing.T) {
 	for _, status := range []int{200, 201, 400, 401, 502} {
 		url := compressed(t, status, endless(`{"code":"bad_field","valid":[`, `{},`))
 		for _, args := range [][]string{
-			{"get", "--json"}, {"get", "--on"}, {"scopes"}, {"explain", "all"}, {"set", "all", "--dry-run"}, {"watch"}, {"leases"}, {"set", "all"}, {"reset"}, {"lease", "all", "--for", "1m"}, {"quiet", "all", "--for", "1m"},
+			{"get", "--json"}, {"get", "--on"}, {"scopes"}, {"explain", "all"}, {"set", "all", "--dry-run"}, {"watch"}, {"leases"}, {"set", "all"}, {"reset"}, {"lease", "all", "--for", "1m"}, {"quiet", "all", "--for", "1m"}, {"detail", "all", "--share", "1%", "--for", "1m"}, {"revoke", "x", "--for", "1m"},
 			{"extend", "x", "--for", "1m"}, {"release", "x"},
 		} {
 			_, stderr, code := runBounded(t, append(args, "--url", url)...)

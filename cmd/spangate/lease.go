@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ import (
 )
 
 func (p *program) lease() *cobra.Command {
-	return p.leasing(false, &cobra.Command{
+	return p.leasing(dryRuns, &cobra.Command{
 		Use:   "lease SPEC --for DURATION",
 		Short: "Turn on what a spec selects, for a limited time",
 		Long: `Lease adds SPEC to what is on, for a limited time, and then ends by itself. What another
@@ -25,11 +26,14 @@ lease or the baseline has on stays on.
 ` + leaseHelp,
 		Example: `  spangate lease all --for 5m --owner me
   spangate lease sandbox --for 1h --wait`,
+	}, func(req *wire.LeaseRequest, spec string) error {
+		req.Spec = spec
+		return nil
 	})
 }
 
 func (p *program) quiet() *cobra.Command {
-	return p.leasing(true, &cobra.Command{
+	return p.leasing(dryRuns, &cobra.Command{
 		Use:   "quiet SPEC --for DURATION",
 		Short: "Turn off what a spec selects, for a limited time",
 		Long: `Quiet takes SPEC away from the baseline, for a limited time: then it comes back by itself.
@@ -41,6 +45,60 @@ It is a lease too, which spangate extend and spangate release take.
 		Example: `  spangate quiet sandbox --for 10m --owner me --why "too many spans"
   spangate quiet verify,agent --for 1h --wait
   spangate quiet sandbox --for 10m --url @processes.txt`,
+	}, func(req *wire.LeaseRequest, spec string) error {
+		req.Quiet = spec
+		return nil
+	})
+}
+
+func (p *program) detail() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "detail SPEC --share SHARE|--match FIELD=VALUE --for DURATION",
+		Short: "Turn on what a spec selects for chosen traces, for a limited time",
+		Long: `Detail adds SPEC to what is on for chosen traces, and nothing for the others: for a share of
+all traces, or for those of requests with a field, as the program offers it. Through the
+program's propagator it acts in every process that such a trace passes.
+
+A trace that is in a share is in every larger one. With several conditions, as in
+customer=42,tier=gold, a request meets all. Spangate get shows how many traces got it.
+
+It is a lease too, which spangate extend and spangate release take.
+
+` + leaseHelp,
+		Example: `  spangate detail all --share 0.1% --for 1h --why "one rollout in a thousand"
+  spangate detail all --match customer=42 --for 10m --owner me
+  spangate detail sandbox,verify --share 1/5000 --for 1h --url @processes.txt`,
+	}
+	share := cmd.Flags().String("share", "", "the `share` of traces, as in 0.1% or 1/1000")
+	match := cmd.Flags().String("match", "", "the `field=value` of requests, as in customer=42 or customer=42,tier=gold")
+	completeFlag(cmd, "share", "0.01%", "0.1%", "1%", "10%")
+	completeFlag(cmd, "match")
+	return p.leasing(0, cmd, func(req *wire.LeaseRequest, spec string) error {
+		if *share == "" && *match == "" { // the lease would act on all traces
+			return usagef("for which traces? Give --share, as in 0.1%%, or --match, as in customer=42; spangate lease is for all traces")
+		}
+		req.Spec, req.Share, req.Match = spec, *share, *match
+		return nil
+	})
+}
+
+func (p *program) revoke() *cobra.Command {
+	return p.leasing(0, &cobra.Command{
+		Use:   "revoke OVERRIDE --for DURATION",
+		Short: "End overrides by their id, and refuse them for a limited time",
+		Long: `Revoke ends what a trace has on beside others, and refuses it when it comes from another
+process, for a limited time: at least for as long as it may travel. OVERRIDE is the value of
+the attribute spangate.override, or the id of a detail, for all that it has given.
+
+Releasing the detail ends what it gave in this process; revoke does so in any. It is a lease
+too, which spangate extend and spangate release take.
+
+` + leaseHelp,
+		Example: `  spangate revoke k7gq2w4xnb3ma-9f2c51d8e0a7b634 --for 1h
+  spangate revoke k7gq2w4xnb3ma --for 1h --url @processes.txt`,
+	}, func(req *wire.LeaseRequest, id string) error {
+		req.Revoke = id
+		return nil
 	})
 }
 
@@ -50,20 +108,24 @@ does not renew it. If it is killed, the lease still ends in time.
 A lease that can't be shown is released, and the command fails; if it can't be released, its id
 is in the message. If standard output is closed, the lease is shown on standard error.`
 
-// leasing makes cmd a command that requests a lease, which adds or quiets what its argument selects.
-func (p *program) leasing(quiets bool, cmd *cobra.Command) *cobra.Command {
+// leasing makes cmd a command that requests a lease. do puts into the request what the argument of cmd
+// and its own flags say. can is what the command can do besides.
+func (p *program) leasing(can int, cmd *cobra.Command, do func(req *wire.LeaseRequest, arg string) error) *cobra.Command {
 	var flags wire.LeaseRequest
 	ttl := forFlag(cmd, "how long, as in 5m or 1h30m")
-	reasonFlags(cmd, "owner", "whose lease it is (default: yours)", &flags.Owner, &flags.Why, &flags.AllowPending)
+	reasonFlags(cmd, "owner", "whose lease it is (default: yours)", &flags.Owner, &flags.Why)
+	if strings.Contains(cmd.Use, "SPEC") {
+		pendingFlag(cmd, &flags.AllowPending)
+	}
 	wait := cmd.Flags().Bool("wait", false, "stay until the lease ends, and end it on Ctrl-C")
-	return p.remote(cmd, changes|dryRuns|several, func(r *remote, arg string) (answer, error) {
+	return p.remote(cmd, can|changes|several, func(r *remote, arg string) (answer, error) {
 		if r.dryRun {
 			return r.predict(cmd.Name(), arg, orUser(flags.Owner), flags.AllowPending)
 		}
 		req := flags
-		req.Spec, req.Owner, req.TTL = arg, orUser(req.Owner), ttl.String()
-		if quiets {
-			req.Spec, req.Quiet = "", arg
+		req.Owner, req.TTL = orUser(req.Owner), ttl.String()
+		if err := do(&req, arg); err != nil {
+			return answer{}, err
 		}
 		// Not in the context that a signal ends: a lease that is granted meanwhile must not be
 		// left behind.
@@ -133,7 +195,7 @@ func granted(l *client.Lease, err error) (answer, error) {
 	}
 	return answer{value: l.JSON, fields: []string{
 		"lease", short(l.ID), "owner", short(l.Owner), "spec", short(l.Spec), "groups", onlyIf(l.Spec != "", list(l.Groups, "none")),
-		"withheld", warning(l.Withheld, ", which the process keeps off"),
+		"for", chosen(&l.Lease), "withheld", warning(l.Withheld, ", which the process keeps off"), "revokes", short(l.Revoke),
 		"quiets", short(l.Quiet), "quieted", onlyIf(l.Quiet != "", list(l.Quieted, "none")),
 		"still on", warning(l.StillOn, ", because a lease adds them"), "pending", list(l.Pending, ""), "ends", "in " + inSeconds(left(&l.Lease)),
 	}}, nil
@@ -153,9 +215,14 @@ func drawLeases(s *screen, leases []wire.Lease) {
 	}))
 }
 
-// subject returns what a lease adds and quiets.
+// subject returns what a lease does.
 func subject(l *wire.Lease) string {
-	return orQuoted(joined(", ", short(l.Spec), onlyIf(l.Quiet != "", "quiet "+short(l.Quiet))))
+	return orQuoted(joined(", ", joined(" for ", short(l.Spec), chosen(l)), onlyIf(l.Quiet != "", "quiet "+short(l.Quiet)), onlyIf(l.Revoke != "", "revoke "+short(l.Revoke))))
+}
+
+// chosen says which traces a lease acts on, or "" if it is all.
+func chosen(l *wire.Lease) string {
+	return onlyIf(l.Share != "", short(l.Share)+" of traces") + onlyIf(l.Match != "", "traces with "+short(l.Match))
 }
 
 // described returns what a lease does, whose it is, and how long it has left.

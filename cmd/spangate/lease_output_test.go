@@ -45,6 +45,8 @@ func TestLeaseThatCannotBeShownIsReleased(t *testing.T) {
 			{"lease", "sandbox", "--for", "1h", "--json"},
 			{"lease", "sandbox", "--for", "1h", "--wait"},
 			{"quiet", "job", "--for", "1h"},
+			{"detail", "all", "--share", "1%", "--for", "1h"},
+			{"revoke", "x", "--for", "1h"},
 		} {
 			before := p.State().Generation
 			cmd := command(t, args...)

@@ -6,6 +6,7 @@
 //	spangate scopes --url http://localhost:8080/spans/
 //	spangate lease all --for 5m --url http://localhost:8080/spans/
 //	spangate quiet sql --for 10m --url @processes.txt
+//	spangate detail all --match customer=42 --for 10m --url @processes.txt
 //
 // The process mounts the endpoint of package control. Without a process the command knows two
 // vocabularies, NeMo Gym's and nemo-lens's; spangate get shows the groups of a process. To install
@@ -82,8 +83,8 @@ package control, as in http://localhost:8080/spans/. If it wants a bearer token,
 SPANGATE_TOKEN or in the file that --token-file names.
 
 Several processes are found by repeating --url, or by --url @FILE or SPANGATE_URL=@FILE: FILE
-has a URL on each line, and # begins a comment. Get, scopes, set, reset, lease, quiet, leases
-and explain then show a line for each process, those that failed last, and with --json a list
+has a URL on each line, and # begins a comment. Get, scopes, set, reset, lease, quiet, detail,
+revoke, leases and explain then show a line for each process, those that failed last, and with --json a list
 of objects, each with the url of a process and its answer or error. If one fails, the others
 stay changed. The token is sent to all.
 
@@ -117,7 +118,7 @@ func newRoot(p *program) *cobra.Command {
 		}
 	}
 	add("Without a process:", p.explain(), p.groups(), p.presets())
-	add("On a running process:", p.get(), p.scopes(), p.watch(), p.set(), p.reset(), p.lease(), p.quiet(), p.extend(), p.release(), p.leases())
+	add("On a running process:", p.get(), p.scopes(), p.watch(), p.set(), p.reset(), p.lease(), p.quiet(), p.detail(), p.revoke(), p.extend(), p.release(), p.leases())
 	return root
 }
 
@@ -141,7 +142,7 @@ func run(ctx context.Context, args []string, stdout, stderr *screen) int {
 	return p.report(err, cmd.Flags().Arg(0))
 }
 
-// argument returns what the Use of cmd calls its argument: SPEC, ID, [NAME], which is optional, or "".
+// argument returns what the Use of cmd calls its argument: SPEC, ID, OVERRIDE, [NAME], which is optional, or "".
 func argument(cmd *cobra.Command) string {
 	_, what, _ := strings.Cut(cmd.Use, " ")
 	what, _, _ = strings.Cut(what, " ")
@@ -159,6 +160,8 @@ func checkArgs(cmd *cobra.Command, args []string) error {
 		return usagef("%s takes one argument, and %q is another; quote what has a space in it", cmd.Name(), args[1])
 	case what == "SPEC":
 		return usagef(`%s takes a spec ("" is nothing), as in: %s default,sandbox`, cmd.Name(), cmd.CommandPath())
+	case what == "OVERRIDE":
+		return usagef("%s takes the id of an override, which the attribute spangate.override of its spans has, or that of a detail", cmd.Name())
 	case what != "":
 		return usagef("%s takes the id of a lease, which spangate leases shows", cmd.Name())
 	case cmd.HasParent():

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -26,13 +27,15 @@ var update = flag.Bool("update", false, "update the files of testdata that scrip
 // commands of testscript they have
 //
 //	process [OPTION=VALUE…]   starts a process, and sets SPANGATE_URL to its endpoint; options are
-//	                          token, readonly, deny, ceiling, roots, leases (how many there may be)
+//	                          token, readonly, deny, ceiling, roots, leases (how many there may be),
+//	                          overrides (how many there may be)
 //	also NAME [OPTION=VALUE…]  starts another, besides, and sets NAME to the URL of its endpoint
 //	restart                   ends it, and starts another at the same address
 //	end                       ends it
 //	gate SPEC                 waits until its gate shows just these groups
 //	polled N                  waits until N commands that watch it, or a lease, have seen its state
 //	pin GROUP…                its program pins these groups
+//	trace FIELD=VALUE SPEC    a request with this field has a span of SPEC; with '!', it has none
 //	library                   a library registers, with the group query
 //	code N COMMAND…           the command ends with this exit code
 //	json stdout|stderr        what the command wrote is JSON, whole or line by line
@@ -80,6 +83,16 @@ func TestScripts(t *testing.T) {
 				}
 			}),
 			"pin": onProcess(func(ts *testscript.TestScript, r *scriptProcess, args []string) { ts.Check(r.registry.Pin(args...)) }),
+			"trace": func(ts *testscript.TestScript, not bool, args []string) {
+				r := ts.Value(key{}).(*scriptProcess)
+				ctx := r.Offer(context.Background(), func(field string) string {
+					value, _ := strings.CutPrefix(args[0], field+"=")
+					return value
+				})
+				if on := r.gate.OnContext(ctx, spangate.MustParse(args[1])); on == not {
+					ts.Fatalf("%s is on: %v", args[1], on)
+				}
+			},
 			"library": onProcess(func(ts *testscript.TestScript, r *scriptProcess, _ []string) {
 				ts.Check(r.registry.Register(library, new(spangate.Gate)))
 			}),
@@ -122,10 +135,14 @@ func (r *scriptProcess) begin(ts *testscript.TestScript, address string) {
 			options = append(options, control.Ceiling(value))
 		case "roots":
 			options = append(options, control.Roots(func(*spangate.Gate) spangate.Mask { return spangate.MustParse(value) }))
-		case "leases":
+		case "leases", "overrides":
 			n, err := strconv.Atoi(value)
 			ts.Check(err)
-			options = append(options, control.MaxLeases(n))
+			option := control.MaxLeases(n)
+			if name == "overrides" {
+				option = control.OverrideBudget(control.Budget{Traces: n})
+			}
+			options = append(options, option)
 		default:
 			ts.Fatalf("process has no option %q", name)
 		}

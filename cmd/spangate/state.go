@@ -26,8 +26,10 @@ func (p *program) get() *cobra.Command {
 the id of a lease.
 
 Last change is the latest change of any kind. Root off has the groups that are off and begin
-traces: each span beneath has no span above it, so it begins a trace of its own, or is not started
-by a library that starts spans only beneath others.`,
+traces: spans beneath are roots of their own, or are not started by a library that starts spans
+only beneath others. Overrides counts what is on for chosen traces alone, as of spangate detail,
+since the start of the process: cut is what its limits kept off, refused what came from other
+processes and was not admitted.`,
 		Example: `  spangate get --on
   spangate get sandbox
   spangate get sandbox --url @processes.txt`,
@@ -111,7 +113,8 @@ A name that is not registered in the process is an error and changes nothing, un
   spangate set default,sandbox --why "the slow verifier"
   spangate set "" --if-match kq3v7d2a-12`,
 	}
-	reasonFlags(cmd, "who", "who asks (default: you); a name that the authoriser gives replaces it", &flags.Who, &flags.Why, &flags.AllowPending)
+	reasonFlags(cmd, "who", "who asks (default: you); a name that the authoriser gives replaces it", &flags.Who, &flags.Why)
+	pendingFlag(cmd, &flags.AllowPending)
 	return p.remote(cmd, changes|dryRuns|several, func(r *remote, arg string) (answer, error) {
 		if r.dryRun {
 			return r.predict(cmd.Name(), arg, "", flags.AllowPending)
@@ -164,10 +167,24 @@ func (r *remote) summary(state *client.State) []string {
 		"process", r.URL(), "generation", short(state.Generation), "baseline", baseline(state.Baseline), "file", file, "last change", lastChange,
 		"start-up", onlyIf(state.Startup.Spec != state.Spec, baseline(state.Startup)), "pinned", pinned(state),
 		"on", list(state.Enabled, "nothing"),
-		"root off", onlyIf(len(state.Enabled) > 0, warning(state.Roots, "; spans beneath begin a trace each, or are not started")),
+		"root off", onlyIf(len(state.Enabled) > 0, warning(state.Roots, "; spans beneath are roots of their own, or are not started")),
 		"withheld", list(withheld, ""), "denied", short(state.Deny), "ceiling", short(state.Ceiling),
-		"pending", newVocabulary("", state.Groups, state.Presets).pending(state.Pending), "rules", warning(misspelt, ""), "changes", readOnly(state),
+		"pending", newVocabulary("", state.Groups, state.Presets).pending(state.Pending), "rules", warning(misspelt, ""),
+		"overrides", overrides(state.Overrides), "changes", readOnly(state),
 	}
+}
+
+// overrides says what overrides did, or "" if there was none.
+func overrides(o wire.Overrides) string {
+	counts := func(counts []wire.Count) []string {
+		return mapped(counts, func(c wire.Count) string { return c.Reason + " " + c.Count })
+	}
+	none := func(count string) bool { return count == "" || count == "0" }
+	if o.Live == 0 && none(o.Chosen) && none(o.Received) && none(o.Started) && len(o.Cut) == 0 && len(o.Refused) == 0 {
+		return ""
+	}
+	return joined("; ", fmt.Sprintf("%d live, %s chosen here, %s received, %s spans started", o.Live, label(o.Chosen), label(o.Received), label(o.Started)),
+		onlyIf(len(o.Cut) > 0, "cut: "+warning(counts(o.Cut), "")), onlyIf(len(o.Refused) > 0, "refused: "+warning(counts(o.Refused), "")))
 }
 
 // pinned says that the program has pinned what is on, if it has.
@@ -226,14 +243,15 @@ func rate(perSecond float64) string {
 
 // because says what turns a group on, and what keeps it off.
 func because(g wire.Group, owners map[string]string) string {
-	on := []string{onlyIf(g.Baseline, "baseline"), leasesOf(g.Leases, owners)}
-	return joined("; ", joined(", ", on...), onlyIf(len(g.Quiet) > 0, "quieted by "+leasesOf(g.Quiet, owners)),
+	on := []string{onlyIf(g.Baseline, "baseline"), leasesOf("lease", g.Leases, owners), leasesOf("detail", g.Details, owners)}
+	return joined("; ", joined(", ", on...), onlyIf(len(g.Quiet) > 0, "quieted by "+leasesOf("lease", g.Quiet, owners)),
 		onlyIf(g.Withheld, "withheld"), onlyIf(g.Overridden, "set on the registry itself"))
 }
 
-// leasesOf lists the owners of the leases with these ids: a few, and how many more there are.
-func leasesOf(ids []string, owners map[string]string) string {
-	return strings.Join(first(3, ids, func(id string) string { return "lease of " + owners[id] }), ", ")
+// leasesOf lists the owners of the leases with these ids, which are of a kind: a few, and how many more
+// there are.
+func leasesOf(kind string, ids []string, owners map[string]string) string {
+	return strings.Join(first(3, ids, func(id string) string { return kind + " of " + owners[id] }), ", ")
 }
 
 // ownersOf returns the owners of leases, by id, fit for a terminal.

@@ -135,7 +135,7 @@ func (w *watcher) showQuieted(state *client.State) {
 	var groups []string
 	for _, g := range state.Groups {
 		if len(g.Quiet) > 0 {
-			groups = append(groups, short(g.Name)+" by "+leasesOf(g.Quiet, owners))
+			groups = append(groups, short(g.Name)+" by "+leasesOf("lease", g.Quiet, owners))
 		}
 	}
 	if quieted := list(groups, ""); quieted != w.quieted && !w.asJSON {

@@ -88,8 +88,8 @@ type State struct {
 	// Enabled has the groups that are on, sorted.
 	Enabled []string `json:"enabled"`
 	// Roots has the groups, sorted, that are off and begin traces, as far as the process
-	// has seen. While one is off, spans that are on may have no span above them: each begins
-	// a trace of its own, or its library does not start it. Roots is empty if the program has
+	// has seen. While one is off, spans that are on may have no span above them: each is a
+	// root of its own, or its library does not start it. Roots is empty if the program has
 	// not given control.Roots to the controller. It may change within a generation.
 	Roots []string `json:"roots"`
 	// Pending has the names that are not registered, sorted: of the baseline, the leases, the

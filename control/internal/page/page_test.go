@@ -107,6 +107,7 @@ func TestReasonsOfAGroup(t *testing.T) {
 		{wire.State{}, wire.Group{On: true, Baseline: true}, "baseline"},
 		{wire.State{}, wire.Group{On: true, Baseline: true, Leases: []string{"a", "b"}}, "baseline · lease of ada, 4:05 · lease of bob, 1:00:00"},
 		{wire.State{}, wire.Group{On: true, Leases: []string{"a", "a", "a", "a", "a", "a"}}, "lease of ada, 4:05 · lease of ada, 4:05 · lease of ada, 4:05 · lease of ada, 4:05 · 2 more leases"},
+		{wire.State{}, wire.Group{Baseline: true, Leases: []string{"a"}, Details: []string{"b"}}, "baseline · lease of ada, 4:05 · detail of bob, 1:00:00"},
 		{wire.State{}, wire.Group{Baseline: true, Quiet: []string{"b"}}, "baseline · quieted by lease of bob, 1:00:00"},
 		{wire.State{}, wire.Group{On: true, Baseline: true, Quiet: []string{"b"}, Leases: []string{"a"}}, "baseline · quieted by lease of bob, 1:00:00 · lease of ada, 4:05"},
 		{wire.State{}, wire.Group{Quiet: []string{"a", "a", "a", "a", "a"}}, "quieted by lease of ada, 4:05 · quieted by lease of ada, 4:05 · quieted by lease of ada, 4:05 · quieted by lease of ada, 4:05 · quieted by 1 more leases"},
@@ -128,13 +129,20 @@ func TestReasonsOfAGroup(t *testing.T) {
 // What the first screen says of a group: the cause that decides, and until when.
 func TestCausesOfGroups(t *testing.T) {
 	s := wire.State{
-		Deny: "held", Leases: []wire.Lease{{ID: "a", Owner: "ada"}, {ID: "b", Owner: "bob"}},
+		Deny: "held", Leases: []wire.Lease{
+			{ID: "a", Owner: "ada"}, {ID: "b", Owner: "bob"},
+			{ID: "c", Owner: "cyd", Share: "0.1%", Groups: []string{"base", "chosen"}},
+			{ID: "d", Owner: "dan", Match: "customer=42", Groups: []string{"chosen", "muted"}},
+			{ID: "e", Owner: "eve", Share: "5%", Groups: []string{"base", "held"}},
+		},
 		Groups: []wire.Group{
-			{Name: "base", On: true, Baseline: true},
+			{Name: "base", On: true, Baseline: true, Details: []string{"c", "e"}},
 			{Name: "both", On: true, Baseline: true, Leases: []string{"a"}},
-			{Name: "held", Withheld: true, Baseline: true, Leases: []string{"a"}},
+			{Name: "chosen", Details: []string{"c", "d"}},
+			{Name: "held", Withheld: true, Baseline: true, Leases: []string{"a"}, Details: []string{"e"}},
 			{Name: "idle", Quiet: []string{"a"}},
 			{Name: "leased", On: true, Leases: []string{"a", "b"}},
+			{Name: "muted", Baseline: true, Quiet: []string{"a"}, Details: []string{"d"}},
 			{Name: "over", On: true, Overridden: true, Leases: []string{"a"}},
 			{Name: "quiet", Baseline: true, Quiet: []string{"a", "b"}},
 			{Name: "still", On: true, Baseline: true, Quiet: []string{"b"}, Leases: []string{"a"}},
@@ -148,7 +156,9 @@ func TestCausesOfGroups(t *testing.T) {
 	}
 	assert.Equal(t, map[string]string{
 		"baseline": "base, both", "leases": "leased 2:00, still 1:00", "registry": "over", "limits": "held", "quiet": "quiet 2:00", "unselected": "idle",
+		"traces": "chosen 4:00, muted 4:00",
 	}, got)
+	assert.Equal(t, "cyd for 0.1% of traces, dan for traces with customer=42", v.Details)
 	assert.Equal(t, "bob, ada", v.Owners(v.Causes["leases"]))
 	assert.Equal(t, "bob", v.Owners(v.Causes["quiet"]))
 	assert.Empty(t, v.Owners(v.Causes["baseline"]))
@@ -157,8 +167,10 @@ func TestCausesOfGroups(t *testing.T) {
 	for _, g := range v.Groups {
 		order = append(order, g.Name)
 	}
-	assert.Equal(t, "base both leased over still held idle quiet", strings.Join(order, " "))
+	assert.Equal(t, "base both leased over still chosen held idle muted quiet", strings.Join(order, " "))
 	assert.Equal(t, "a, b, c, d, e, f, g, h, and 2 more", v.Names(strings.Split("abcdefghij", "")))
+	s.Pinned = true
+	assert.NotContains(t, newView(s).Causes, "traces")
 	assert.Equal(t, map[string][]string{"baseline": nil}, newView(wire.State{}).Causes)
 	assert.Equal(t, map[string][]string{"baseline": nil, "limits": nil}, newView(wire.State{Ceiling: "x"}).Causes)
 }
@@ -297,6 +309,46 @@ func TestEndOfALeaseIsShownAsATimeToo(t *testing.T) {
 	assert.Contains(t, render(t, wire.State{Leases: []wire.Lease{{End: end}}}, time.Time{}), `<span class="left">1:00</span> <span class="hint end">at 02:04 UTC</span></time>`)
 }
 
+func TestLeaseIsNamedByWhatItDoes(t *testing.T) {
+	for _, c := range []struct {
+		lease wire.Lease
+		text  string
+	}{
+		{wire.Lease{}, "nothing"},
+		{wire.Lease{Spec: "all"}, "all"},
+		{wire.Lease{Quiet: "sql"}, "quiet sql"},
+		{wire.Lease{Spec: "all", Quiet: "sql"}, "all · quiet sql"},
+		{wire.Lease{Spec: "all", Share: "0.1%"}, "all for 0.1% of traces"},
+		{wire.Lease{Spec: "all", Match: "a=<b>"}, "all for traces with a=<b>"},
+		{wire.Lease{Revoke: "k7g-1"}, "revoke k7g-1"},
+	} {
+		assert.Equal(t, c.text, does(c.lease))
+	}
+}
+
+func TestOverridesAreShownIfThereAreAnyAndWhatWasCutIsNotFolded(t *testing.T) {
+	for _, o := range []wire.Overrides{{}, {Chosen: "0", Received: "0", Started: "0", MaxTraces: 9}} {
+		html := render(t, wire.State{Overrides: o}, time.Time{})
+		assert.Contains(t, html, `<section id="overrides-section" aria-labelledby="overrides-title" hidden>`)
+		assert.NotContains(t, html, "overrides-fold")
+	}
+	o := wire.Overrides{Live: 2, Chosen: "10", Received: "0", Started: "1"}
+	html := render(t, wire.State{Overrides: o}, time.Time{})
+	for _, text := range []string{
+		`<section id="overrides-section" aria-labelledby="overrides-title">`, ">2 live · 1 span started<", "10 chosen here by details, 0 received from other processes, of which none is admitted now.",
+		`<p id="overrides-cut"></p>`,
+	} {
+		assert.Contains(t, html, text)
+	}
+	o.Admitted = true
+	o.Cut = []wire.Count{{Reason: wire.CutSpansPerSecond, Count: "3"}, {Reason: wire.CutTraces, Count: "4"}}
+	o.Refused = []wire.Count{{Reason: wire.RefusedExpired, Count: "5"}}
+	html = render(t, wire.State{Overrides: o}, time.Time{})
+	assert.Contains(t, html, "0 received from other processes.<")
+	assert.Contains(t, html, "</details>\n<p id=\"overrides-cut\">Cut by the limits: spans per second 3, traces 4. Refused from other processes: expired 5.</p>")
+	assert.Contains(t, render(t, wire.State{Overrides: wire.Overrides{Refused: o.Refused}}, time.Time{}), "expired 5")
+}
+
 func TestTagChangesWithWhatThePageShows(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	s := wire.State{Generation: "g"}
@@ -307,7 +359,9 @@ func TestTagChangesWithWhatThePageShows(t *testing.T) {
 	assert.NotEqual(t, idle, tag(0))
 	s.Roots, s.File = nil, &wire.File{Problem: "it is blank"}
 	assert.NotEqual(t, idle, tag(0))
-	s.File, s.Leases = nil, []wire.Lease{{ID: "a"}}
+	s.File, s.Overrides.Live = nil, 1
+	assert.NotEqual(t, idle, tag(0))
+	s.Overrides.Live, s.Leases = 0, []wire.Lease{{ID: "a"}}
 	leased := tag(0)
 	assert.Equal(t, leased, tag(refresh-1))
 	assert.NotEqual(t, leased, tag(refresh))

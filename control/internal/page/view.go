@@ -38,6 +38,7 @@ type view struct {
 	Asked     string   // the pending names, with the nearest that are registered
 	Misspelt  string   // the rules that match no scope and are near one
 	Ungrouped []string // the scopes that have started spans in no group
+	Details   string   // the details that add the groups of cause "traces"
 
 	longest time.Duration
 	index   map[string]int // by ID of a lease: its index in Leases
@@ -60,7 +61,7 @@ func newView(s wire.State) view {
 		v.index[l.ID] = i
 	}
 	for _, g := range s.Groups {
-		if kind, leases := cause(g); kind != "" {
+		if kind, leases := cause(g, s.Pinned); kind != "" {
 			v.Causes[kind] = append(v.Causes[kind], g.Name)
 			for _, id := range leases { // sorted by end
 				v.until[g.Name] = v.index[id]
@@ -70,6 +71,13 @@ func newView(s wire.State) view {
 			v.Busiest = max(v.Busiest, g.Spans.PerSecond)
 		}
 	}
+	var details []string
+	for _, l := range s.Leases {
+		if isDetail(l) && len(l.Groups) > len(missing(v.Causes["traces"], l.Groups)) {
+			details = append(details, l.Owner+" for "+traces(l))
+		}
+	}
+	v.Details = list(details, maxReasons)
 	v.describe()
 	v.longest, _ = time.ParseDuration(s.MaxTTL) // without one, nothing is offered
 	return v
@@ -109,9 +117,9 @@ func didYouMean(name, near string) string {
 	return name + " (did you mean " + near + "?)"
 }
 
-// cause returns what decides that a group is on, or keeps it off, and the leases that do; "" if
-// the program has set a spec or pin on the registry itself, which keeps a group of the baseline off.
-func cause(g wire.Group) (kind string, leases []string) {
+// cause returns what decides that a group is on, for all traces or for chosen ones, or keeps it off, and
+// the leases that do; "" if the program has set a spec or pin on the registry itself, which keeps a group of the baseline off.
+func cause(g wire.Group, pinned bool) (kind string, leases []string) {
 	switch {
 	case g.On && g.Overridden:
 		return "registry", nil
@@ -121,6 +129,8 @@ func cause(g wire.Group) (kind string, leases []string) {
 		return "leases", g.Leases
 	case g.Withheld:
 		return "limits", nil
+	case len(g.Details) > 0 && !pinned: // the gates of a pinned set take no overrides
+		return "traces", g.Details
 	case g.Baseline && len(g.Quiet) > 0:
 		return "quiet", g.Quiet
 	case !g.Baseline:
@@ -204,6 +214,7 @@ func (v view) Because(g wire.Group) []string {
 	}
 	why = append(why, v.leases(g.Quiet, "quieted by lease of", "quieted by ")...)
 	why = append(why, v.leases(g.Leases, "lease of", "")...)
+	why = append(why, v.leases(g.Details, "detail of", "")...)
 	switch {
 	case g.Overridden:
 		why = append(why, "set on the registry itself")
@@ -241,17 +252,48 @@ var funcs = template.FuncMap{
 	"missing": missing,
 	"does":    does,
 	"rate":    rate,
+	"tally":   tally,
 }
 
-// does returns what a lease adds and quiets.
+// does returns what a lease does.
 func does(l wire.Lease) string {
 	switch {
+	case l.Revoke != "":
+		return "revoke " + l.Revoke
+	case isDetail(l):
+		return l.Spec + " for " + traces(l)
 	case l.Quiet == "":
 		return cmp.Or(l.Spec, "nothing")
 	case l.Spec == "":
 		return "quiet " + l.Quiet
 	}
 	return l.Spec + " · quiet " + l.Quiet
+}
+
+// isDetail reports whether a lease acts on chosen traces only.
+func isDetail(l wire.Lease) bool { return l.Share != "" || l.Match != "" }
+
+// traces returns which traces a detail acts on.
+func traces(l wire.Lease) string {
+	if l.Share != "" {
+		return l.Share + " of traces"
+	}
+	return "traces with " + l.Match
+}
+
+// Overridden reports whether there has been an override.
+func (v view) Overridden() bool {
+	o := v.Overrides
+	return o.Live > 0 || strings.Trim(o.Chosen+o.Received+o.Started, "0") != "" || len(o.Cut)+len(o.Refused) > 0
+}
+
+// tally joins counts, each with its reason.
+func tally(counts []wire.Count) string {
+	texts := make([]string, len(counts))
+	for i, c := range counts {
+		texts[i] = c.Reason + " " + c.Count
+	}
+	return strings.Join(texts, ", ")
 }
 
 // rate formats spans a second: a number below ten has one decimal.

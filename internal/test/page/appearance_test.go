@@ -135,7 +135,7 @@ func TestPageWithoutScriptHasTheSameText(t *testing.T) {
 	withoutScript := value[string](v, text)
 	assert.Equal(t, squeeze(withoutScript), squeeze(withScript))
 	v.waitForText("noscript", "needs JavaScript")
-	assert.Equal(t, []string{"owner", "why", "add", "quiet", "ttl", "lease"},
+	assert.Equal(t, []string{"owner", "why", "add", "share", "match", "quiet", "ttl", "lease"},
 		value[[]string](v, "[...document.querySelectorAll('button, input')].filter((e) => e.checkVisibility()).map((e) => e.id)"))
 }
 

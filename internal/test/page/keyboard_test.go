@@ -154,7 +154,7 @@ func TestControlsHaveAccessibleNames(t *testing.T) {
 			assert.NotEmpty(t, n.Name, n.Role)
 		}
 	}
-	assert.Equal(t, 6+1, roles["textbox"])
+	assert.Equal(t, 8+1, roles["textbox"])
 	assert.Equal(t, 1, roles["searchbox"])
 	assert.Equal(t, 2, roles["checkbox"])
 	assert.Equal(t, 8, roles["region"])

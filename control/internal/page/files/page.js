@@ -5,8 +5,8 @@
 // those that only the script shows are in index.html, hidden.
 
 const byID = (id) => document.getElementById(id);
-const [main, spec, fault, person, owner, token, why, add, quiet, ttl, lease, filter, onOnly] =
-  ['main', 'spec', 'spec-fault', 'person', 'owner', 'token', 'why', 'add', 'quiet', 'ttl', 'lease', 'filter', 'on-only'].map(byID);
+const [main, spec, fault, person, owner, token, why, add, share, match, quiet, ttl, lease, filter, onOnly] =
+  ['main', 'spec', 'spec-fault', 'person', 'owner', 'token', 'why', 'add', 'share', 'match', 'quiet', 'ttl', 'lease', 'filter', 'on-only'].map(byID);
 
 // request returns the status of the answer, and its body as parse returns it; addresses are relative
 // to the page. If the endpoint does not answer, it throws the ID of the text that says so.
@@ -165,8 +165,8 @@ let refused = null; // the button whose change was refused
 function setRefused(button, refusal) {
   const { status, error, field } = refusal ?? {};
   const forbidden = status === 401 || status === 403;
-  const wrong = { owner, who: owner, why, ...(button === lease && { spec: add, quiet, ttl }) }[field];
-  for (const input of [owner, why, add, quiet, ttl]) input.ariaInvalid = input === wrong ? 'true' : null;
+  const wrong = { owner, who: owner, why, ...(button === lease && { spec: add, share, match, quiet, ttl }) }[field];
+  for (const input of [owner, why, add, share, match, quiet, ttl]) input.ariaInvalid = input === wrong ? 'true' : null;
   const focused = byID('refused').contains(document.activeElement);
   refused = refusal ? button : null;
   byID('refused').hidden = !refusal;
@@ -217,7 +217,7 @@ async function send(button, tries = 4) {
     if (tries > 1 && byID('spec-news').hidden) return send(button, tries - 1); // the baseline has not changed
   }
   if (isPut && !refusal) spec.defaultValue = form.get('spec');
-  if (button === lease && !refusal) add.value = quiet.value = '';
+  if (button === lease && !refusal) add.value = share.value = match.value = quiet.value = '';
   if (isPut && refusal?.unknown) setFault(refusal.unknown, form.get('spec'));
   else setRefused(button, refusal);
   update();

@@ -89,7 +89,7 @@ func run(dir string, phone bool) error {
 }
 
 // example starts a service that sends requests to a database and other services for a while, and
-// in which two people have leases.
+// in which three people have leases, one of them a detail.
 func example() (parts *setup.Parts, server *httptest.Server, err error) {
 	log := slog.New(slog.DiscardHandler)
 	parts, err = setup.New(sdktrace.NewTracerProvider(), setup.CountWithheld(),
@@ -136,6 +136,7 @@ func example() (parts *setup.Parts, server *httptest.Server, err error) {
 	for _, l := range []control.LeaseRequest{
 		{Owner: "ada", Spec: "sql_pool", Why: "checkouts wait for connections", TTL: 5 * time.Minute},
 		{Owner: "grace", Quiet: "redisotel", Why: "half of all spans, and none of the trouble", TTL: 28*time.Minute + 12*time.Second},
+		{Owner: "lin", Spec: "otelgrpc", Match: "customer=42", Why: "their checkouts are slow", TTL: 47*time.Minute + 30*time.Second},
 	} {
 		if _, err := parts.Controller.Lease(l); err != nil {
 			return nil, nil, errors.Join(err, parts.Close())
