@@ -118,8 +118,9 @@ type tx struct {
 	intent intent // a copy, which commit puts in force
 }
 
-// begin locks the registry until end is called, and ends the leases whose time has passed. The error
-// is an [*Error] for [ErrClosed], or errStale.
+// begin locks the registry until end is called. First it ends the leases whose time has passed, in a
+// change of their own. The caller's change and If-Match are for the state without these leases, so a
+// request that is refused may leave a new generation. The error is an [*Error] for [ErrClosed], or errStale.
 func (c *Controller) begin(by author) (*tx, error) {
 	if err := c.usable(); err != nil {
 		return nil, err

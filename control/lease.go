@@ -271,7 +271,7 @@ func (c *Controller) arm() {
 	}
 }
 
-// onTimer ends the leases whose time has passed.
+// onTimer ends the leases whose time has passed, which begin does.
 func (c *Controller) onTimer() {
 	if t, err := c.begin(author{}); err == nil {
 		t.end()

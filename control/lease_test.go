@@ -5,6 +5,8 @@ package control_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -228,6 +230,30 @@ func TestChangeBeforeTheTimerFirstEndsTheLeasesThatAreOver(t *testing.T) {
 		time.Sleep(time.Second)
 		require.ErrorIs(t, second.Renew(time.Hour), control.ErrNoLease)
 		require.Empty(t, f.on())
+	})
+}
+
+// TestIfMatchIsComparedAfterLeasesHaveEnded pins that the state that a change replaces is of a generation
+// that the request names, also if a lease was over and its timer late. The end of the lease stays.
+func TestIfMatchIsComparedAfterLeasesHaveEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, control.StartupBaseline(baseline("job")))
+		f.lease(t, "me", "sandbox", time.Second)
+		h := control.Handler(f.Controller, control.Authorize(func(*http.Request) (string, error) { return "me", nil }))
+		before := f.State().Generation
+		control.StopTimer(f.Controller)
+		time.Sleep(time.Second)
+		for _, status := range []int{http.StatusPreconditionFailed, http.StatusOK} {
+			r := httptest.NewRequest(http.MethodPut, "/", strings.NewReader("spec=step"))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.Header.Set("If-Match", `"`+f.State().Generation+`"`)
+			require.Equal(t, status, serve(h, r).Code)
+			if status == http.StatusPreconditionFailed {
+				require.Equal(t, "job", f.on())
+				require.Equal(t, next(t, before), f.State().Generation)
+			}
+		}
+		require.Equal(t, "step", f.on())
 	})
 }
 

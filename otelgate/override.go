@@ -174,8 +174,8 @@ func (t *gatedTracer) startSpecial(ctx context.Context, current any, name string
 		baseCtx = context.WithValue(baseCtx, taggedKey{}, override)
 		opts = append(slices.Clip(opts), trace.WithAttributes(OverrideKey.String(override.Name().ID)))
 	}
-	next, base := t.base.Start(t.baseContext(baseCtx, baseCtx.Value(spanKey)), name, opts...)
-	return t.onOther(ctx, opts, s, next, base)
+	next, baseSpan := t.base.Start(t.baseContext(baseCtx, baseCtx.Value(spanKey)), name, opts...)
+	return t.onOther(ctx, opts, s, next, baseSpan)
 }
 
 // entersProcess reports whether a trace begins with a span beneath above, or comes from another

@@ -79,7 +79,7 @@ func (p *TracerProvider) sites() []*site {
 	p.origin.mu.Lock()
 	defer p.origin.mu.Unlock()
 	return slices.SortedFunc(maps.Values(p.origin.sites), func(a, b *site) int {
-		return cmp.Or(cmp.Compare(a.scope, b.scope), cmp.Compare(a.rule, b.rule), cmp.Compare(a.number, b.number))
+		return cmp.Or(cmp.Compare(a.scope, b.scope), cmp.Compare(a.rule, b.rule), cmp.Compare(a.order, b.order))
 	})
 }
 

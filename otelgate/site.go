@@ -14,8 +14,8 @@ import (
 // group of a gate is on. The tracers of the scope share it, those of views included.
 type site struct {
 	scope       string
-	rule        int  // its index in the provider's rules, or their number if no rule decides
-	number      int  // how many sites the provider had before
+	rule        int  // its index in the provider's rules, or len(rules) if no rule decides
+	order       int  // how many sites the provider had before
 	transparent bool // as the rule says
 
 	// gate is nil if the spans are always on. It is set after group and roots, which mean

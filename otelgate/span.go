@@ -49,9 +49,9 @@ func (s *otherSpan) TracerProvider() trace.TracerProvider { return s.inert.provi
 
 // started is what a gated span adds to the base's.
 type started struct {
-	inert inert           // the span of a site that is off right beneath this span
-	base  context.Context // as the base's Start returned it, with the base's span in it
-	ctx   context.Context // base with the gated span in it, as the gated Start returned it
+	inert   inert           // the span of a site that is off right beneath this span
+	baseCtx context.Context // as the base's Start returned it, with the base's span in it
+	ctx     context.Context // baseCtx with the gated span in it, as the gated Start returned it
 	// inertCtx is ctx with inert in it. The first site that is off makes it.
 	inertCtx atomic.Pointer[context.Context]
 }
@@ -114,7 +114,7 @@ func (o *origin) siteOf(key siteKey) (s *site, made bool) {
 	if s := o.sites[key]; s != nil {
 		return s, false
 	}
-	s = &site{scope: key.scope, rule: key.rule, number: len(o.sites)}
+	s = &site{scope: key.scope, rule: key.rule, order: len(o.sites)}
 	if key.rule < len(o.provider.rules) {
 		s.transparent = o.provider.rules[key.rule].Transparent
 	}
@@ -210,7 +210,7 @@ func (s *started) own(returned trace.Span, steps int) trace.Span {
 	if steps > 100 {
 		return returned
 	}
-	return trace.SpanFromContext(s.base)
+	return trace.SpanFromContext(s.baseCtx)
 }
 
 // bareType is the type of the spans that [trace.ContextWithSpanContext] and propagators make,

@@ -69,7 +69,7 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 			return t.startSpecial(ctx, current, name, opts, s)
 		}
 		if same(span.ctx, ctx) {
-			baseCtx = span.base // the common case, without an allocation
+			baseCtx = span.baseCtx // the common case, without an allocation
 		} else {
 			baseCtx = t.baseContext(ctx, current)
 		}
@@ -78,28 +78,28 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 	} else if current != nil {
 		baseCtx = t.baseContext(ctx, current)
 	}
-	next, base := t.base.Start(baseCtx, name, opts...)
-	if rw, ok := base.(sdktrace.ReadWriteSpan); ok && next != nil {
+	next, baseSpan := t.base.Start(baseCtx, name, opts...)
+	if rw, ok := baseSpan.(sdktrace.ReadWriteSpan); ok && next != nil {
 		s.started.add()
 		return t.wrap(next, rw)
 	}
-	return t.onOther(ctx, opts, s, next, base)
+	return t.onOther(ctx, opts, s, next, baseSpan)
 }
 
-// wrap returns what Start returns for a span of the SDK's. ctx and base are what the base's Start
-// returned.
-func (t *gatedTracer) wrap(ctx context.Context, base sdktrace.ReadWriteSpan) (context.Context, trace.Span) {
-	span := &sdkSpan{base, started{inert: inert{origin: t.origin}, base: ctx}}
-	span.ctx = trace.ContextWithSpan(ctx, span)
+// wrap returns what Start returns for a span of the SDK's. baseCtx and baseSpan are what the base's
+// Start returned.
+func (t *gatedTracer) wrap(baseCtx context.Context, baseSpan sdktrace.ReadWriteSpan) (context.Context, trace.Span) {
+	span := &sdkSpan{baseSpan, started{inert: inert{origin: t.origin}, baseCtx: baseCtx}}
+	span.ctx = trace.ContextWithSpan(baseCtx, span)
 	span.inert.above = span
 	return span.ctx, span
 }
 
 // onOther is wrap for a base span that is no sdktrace.ReadWriteSpan: one of another SDK, or one that
 // the sampler dropped. The base may also be gated, or faulty: it must not make its callers panic.
-// next and base are what its Start returned.
-func (t *gatedTracer) onOther(ctx context.Context, opts []trace.SpanStartOption, s *site, next context.Context, base trace.Span) (context.Context, trace.Span) {
-	if _, off := base.(*inert); off || base == nil {
+// next and baseSpan are what its Start returned.
+func (t *gatedTracer) onOther(ctx context.Context, opts []trace.SpanStartOption, s *site, next context.Context, baseSpan trace.Span) (context.Context, trace.Span) {
+	if _, off := baseSpan.(*inert); off || baseSpan == nil {
 		if s.gate.Load() == nil {
 			s = ungated
 		}
@@ -107,10 +107,10 @@ func (t *gatedTracer) onOther(ctx context.Context, opts []trace.SpanStartOption,
 	}
 	s.started.add()
 	next = cmp.Or(next, ctx)
-	if rw, ok := base.(sdktrace.ReadWriteSpan); ok {
+	if rw, ok := baseSpan.(sdktrace.ReadWriteSpan); ok {
 		return t.wrap(next, rw)
 	}
-	span := &otherSpan{base, started{inert: inert{origin: t.origin}, base: next}}
+	span := &otherSpan{baseSpan, started{inert: inert{origin: t.origin}, baseCtx: next}}
 	span.ctx = trace.ContextWithSpan(next, span)
 	span.inert.above = span
 	return span.ctx, span
@@ -145,7 +145,7 @@ func (t *gatedTracer) baseContext(ctx context.Context, current any) context.Cont
 		return trace.ContextWithSpan(ctx, underlying(s))
 	case *otherSpan:
 		if same(s.ctx, ctx) && s.inert.origin == t.origin {
-			return s.base // without an allocation, as in Start
+			return s.baseCtx // without an allocation, as in Start
 		}
 		return trace.ContextWithSpan(ctx, underlying(s))
 	case *inert:

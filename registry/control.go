@@ -19,6 +19,7 @@ type control struct {
 
 var _ plan.Control = (*control)(nil)
 
+// attach is [plan.Attach].
 func attach(registry any, observe func(plan.Generation)) (plan.Control, plan.Generation, error) {
 	r := registry.(*Registry)
 	old := r.begin()
@@ -44,7 +45,7 @@ func (c *control) Commit(p plan.Plan, by plan.Cause) plan.Generation {
 	in := intent{kind: byPlan, plan: p}
 	switch old.intent.kind {
 	case byPin:
-		in = old.intent
+		in = old.intent // a pin stays in force: the plan is dropped
 	case bySpec:
 		// A plan that replaces a plan, as leases come and go, does not report again the
 		// names that are still pending.

@@ -13,16 +13,16 @@ func Intent(r *Registry) (spec string, pin []string, pinned bool) {
 
 // Owned returns the number of entries in the table of gate owners.
 func Owned() int {
-	gates.mu.Lock()
-	defer gates.mu.Unlock()
-	return len(gates.owner)
+	gateOwners.mu.Lock()
+	defer gateOwners.mu.Unlock()
+	return len(gateOwners.owner)
 }
 
 // Sweep removes the entries of registries that have been collected.
 func Sweep() {
-	gates.mu.Lock()
-	defer gates.mu.Unlock()
-	gates.sweep()
+	gateOwners.mu.Lock()
+	defer gateOwners.mu.Unlock()
+	gateOwners.sweep()
 }
 
 const MaxQueued = maxQueued

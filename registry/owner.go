@@ -9,10 +9,10 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// gates holds the registry of each registered gate of the process, so that no two registries
+// gateOwners holds the registry of each registered gate of the process, so that no two registries
 // write to one gate. It is not a field of the gate, which would take room on the cache line that
 // every site reads.
-var gates owners
+var gateOwners owners
 
 // owners maps gates to the registries that they are registered with. It keeps neither alive:
 // a gate is free again when its registry has been collected. The zero value is empty and ready

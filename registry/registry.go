@@ -100,7 +100,7 @@ func (r *Registry) Register(c *spangate.Catalog, g *spangate.Gate, opts ...Regis
 	if err != nil {
 		return err
 	}
-	if !gates.claim(g, r) {
+	if !gateOwners.claim(g, r) {
 		return m.refuse(because(ErrGateElsewhere, "two registries would both set its word; unregister it there first, or give it one registry"))
 	}
 	members, done := slices.Clone(old.vocabulary.members), "registered"
@@ -228,7 +228,7 @@ func (r *Registry) publish(g *generation) {
 		for _, m := range old.vocabulary.members {
 			if v.owner(m.gate) == nil {
 				store(m.gate, 0, 0)
-				gates.release(m.gate)
+				gateOwners.release(m.gate)
 			}
 		}
 	}

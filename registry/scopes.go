@@ -100,7 +100,7 @@ func (r *Registry) discover(scope string) (*spangate.Gate, spangate.Mask) {
 	if !d.groups[i].add(scope) && at >= 0 {
 		return gate, bit
 	}
-	if !gates.claim(gate, r) { // it was unregistered here and registered elsewhere
+	if !gateOwners.claim(gate, r) { // it was unregistered here and registered elsewhere
 		return nil, 0
 	}
 	members := slices.Clone(v.members)

@@ -150,7 +150,8 @@ func (p *Parts) start(o *options) error {
 // Close closes the controller, which ends its leases and stops reading the file. It unregisters the
 // catalogs of [Catalog] and [Rules], whose groups are off from then on, so call it when the program
 // starts no more spans. Groups of discovered scopes stay registered, and on if the baseline has
-// them. Close does not shut the base down. A second Close does nothing.
+// them. Close does not shut the base down. A second Close changes nothing. It
+// may return before the first, so that a log handler may call it.
 //
 // The error is one of [control.Controller.Close], or of [registry.Registry.Unregister] for a
 // namespace that the program has unregistered itself.
@@ -159,14 +160,15 @@ func (p *Parts) Close() error {
 		return nil
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	namespaces := p.namespaces
+	p.namespaces = nil
+	p.mu.Unlock() // not held below: a log handler may call Close
 	var errs []error
 	if p.Controller != nil {
 		errs = append(errs, p.Controller.Close())
 	}
-	for _, namespace := range slices.Backward(p.namespaces) {
+	for _, namespace := range slices.Backward(namespaces) {
 		errs = append(errs, p.Registry.Unregister(namespace))
 	}
-	p.namespaces = nil
 	return errors.Join(errs...)
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -296,6 +297,33 @@ func TestCloseUndoesWhatNewDid(t *testing.T) {
 		require.True(t, f.span("example.com/new"))
 		require.ErrorIs(t, f.Controller.SetBaseline(control.Baseline{}), control.ErrClosed)
 	}
+}
+
+// closer is a log handler that closes Parts at each record.
+type closer struct {
+	slog.Handler
+	close func()
+}
+
+func (c closer) Handle(context.Context, slog.Record) error {
+	c.close()
+	return nil
+}
+
+func TestLogHandlerMayCloseTheParts(t *testing.T) {
+	var f fixture
+	closed := 0
+	r := registry.New(registry.Logger(slog.New(closer{slog.NewTextHandler(io.Discard, nil), func() {
+		closed++
+		assert.NoError(t, f.Close())
+	}})))
+	f = newFixture(t, setup.Registry(r), setup.Catalog(spangate.Gym, new(spangate.Gate)))
+	// Close logs that a group of the preset is gone.
+	lib := spangate.MustCatalog("lib", []spangate.Group{{Name: "query", Bit: 1}}, nil)
+	require.NoError(t, r.Register(lib, new(spangate.Gate), registry.Preset("detail", "query", "sandbox")))
+	require.NoError(t, f.Close())
+	require.Equal(t, 1, closed)
+	require.Equal(t, []string{"lib"}, r.Namespaces())
 }
 
 func TestNilAndEmptyOptionsHaveNoEffect(t *testing.T) {

@@ -144,7 +144,7 @@ func (p *program) leasing(can int, cmd *cobra.Command, do func(req *wire.LeaseRe
 				a, _ := ended(l, nil)
 				r.show(a)
 			case failed != nil:
-				return h.release(failed)
+				return h.giveUp(failed)
 			}
 			return nil
 		}
@@ -264,7 +264,7 @@ func (h *holder) hold() error {
 		countdown(inSeconds(rest) + " left; Ctrl-C ends the lease")
 		select {
 		case <-h.ctx.Done():
-			return h.release(nil)
+			return h.giveUp(nil)
 		case <-time.After(min(rest, time.Second)):
 		}
 		state, changed, err := h.StateSince(h.ctx, h.generation)
@@ -279,12 +279,12 @@ func (h *holder) hold() error {
 			return &commandError{fmt.Errorf("lease %s is gone before its time: it has been released elsewhere, or the process is another one now", short(h.id)), exitStale, "gone"}
 		}
 	}
-	return h.release(h.stdout.err)
+	return h.giveUp(h.stdout.err)
 }
 
-// release ends the lease. It returns cause, which may be nil, with what became of the lease. It is
+// giveUp ends the lease. It returns cause, which may be nil, with what became of the lease. It is
 // no error if the lease has ended already.
-func (h *holder) release(cause error) error {
+func (h *holder) giveUp(cause error) error {
 	_, err := h.Release(context.WithoutCancel(h.ctx), h.id) // the command may be cancelled
 	switch {
 	case err != nil && !errors.Is(err, client.ErrNotFound):
