@@ -20,8 +20,9 @@ import (
 // ends, the SDK records the panic, and the panic continues.
 //
 // fn gets the span as an argument and must not take it from the context: while the site is off,
-// Do leaves the context unchanged, like a transparent site ([Rule.Transparent]), so the span in
-// it is an ancestor's. The argument is an inert span then.
+// Do is a transparent site ([Rule.Transparent]). It leaves the context unchanged, so the span in it
+// is an ancestor's, except in a few cases, as with [trace.WithNewRoot]; the package's doc has them.
+// The argument is an inert span then.
 //
 // While the site is off, a failure leaves no span unless the options include [OnError].
 //

@@ -35,7 +35,7 @@
 //	any, WithNewRoot given   without the parent                   inert, no span context
 //
 // An invalid span context counts as no span, unless it is that of a span that records. A bare
-// span context, remote or local, counts as a span.
+// span context, remote or local, counts as a span, and so does another provider's inert span.
 //
 // With [OneTrace], a site that is off where a trace would begin puts an inert span with a trace ID and no
 // span ID in the context, in the first and the last row: spans beneath are roots of that trace.
@@ -43,9 +43,10 @@
 // A transparent site leaves the context unchanged while it is off, so that what inner code
 // writes to [trace.SpanFromContext] lands on the nearest span that is on. Three kinds of site
 // are transparent: code that checks [spangate.Gate.On] before it starts a span, [Do], and the
-// sites of a [Rule.Transparent] or a [TracerProvider.Transparent]. The latter two make one
-// exception: beneath a bare span context, which has no gated provider for code that looks for one
-// there, they put the inert span in the context.
+// sites of a [Rule.Transparent] or a [TracerProvider.Transparent]. [Do] and the third kind make
+// exceptions. Beneath a bare span context, which has no gated provider for code that looks for one
+// there, they put the inert span in the context. With WithNewRoot, and with OneTrace where a trace
+// would begin, they do as other sites.
 //
 // # Spans that are on
 //
