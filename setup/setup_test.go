@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -312,9 +313,9 @@ func (c closer) Handle(context.Context, slog.Record) error {
 
 func TestLogHandlerMayCloseTheParts(t *testing.T) {
 	var f fixture
-	closed := 0
+	var closed atomic.Int32
 	r := registry.New(registry.Logger(slog.New(closer{slog.NewTextHandler(io.Discard, nil), func() {
-		closed++
+		closed.Add(1)
 		assert.NoError(t, f.Close())
 	}})))
 	f = newFixture(t, setup.Registry(r), setup.Catalog(spangate.Gym, new(spangate.Gate)))
@@ -322,7 +323,7 @@ func TestLogHandlerMayCloseTheParts(t *testing.T) {
 	lib := spangate.MustCatalog("lib", []spangate.Group{{Name: "query", Bit: 1}}, nil)
 	require.NoError(t, r.Register(lib, new(spangate.Gate), registry.Preset("detail", "query", "sandbox")))
 	require.NoError(t, f.Close())
-	require.Equal(t, 1, closed)
+	require.EqualValues(t, 1, closed.Load())
 	require.Equal(t, []string{"lib"}, r.Namespaces())
 }
 
