@@ -49,7 +49,8 @@ type Option func(*Registry)
 // A record is logged by the goroutine that made the change, before the change returns and with
 // no lock held. While one goroutine is logging, others queue their records for it, and it logs
 // them in order. Up to 1024 records wait; more are dropped, and their number is logged. While
-// the registry has a controller, the goroutine of the controller's change log logs them.
+// the registry has a controller, the goroutine of the controller's change log logs them; the records
+// of a change that a function of [Scopes] makes are logged by a goroutine of their own.
 func Logger(l *slog.Logger) Option { return func(r *Registry) { r.logger = l } }
 
 // New returns a registry in which no namespace is registered and everything is off.
