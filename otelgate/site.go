@@ -24,6 +24,9 @@ type site struct {
 	group spangate.Mask
 	roots *rootGroups // of the gate
 
+	// found is closed when the function of Discover has returned; nil if it is not asked.
+	found chan struct{}
+
 	started, withheld counter // withheld is the zero value unless CountWithheld was given
 }
 
@@ -41,6 +44,21 @@ var ungated = &site{roots: new(rootGroups)}
 func (s *site) on() bool {
 	gate := s.gate.Load()
 	return gate == nil || gate.On(s.group)
+}
+
+// wait waits until the function of Discover has returned for the site. It does not wait within a call
+// of that function, for this scope or another: it might wait for itself.
+func (s *site) wait() {
+	if s.found == nil {
+		return
+	}
+	select {
+	case <-s.found:
+	default:
+		if !inDiscover() {
+			<-s.found
+		}
+	}
 }
 
 // markRoot records that the site was off where its span would have begun a trace. The site has
