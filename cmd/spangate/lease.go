@@ -58,11 +58,11 @@ func (p *program) leasing(quiets bool, cmd *cobra.Command) *cobra.Command {
 	reasonFlags(cmd, &flags.Why, &flags.AllowPending)
 	wait := cmd.Flags().Bool("wait", false, "stay until the lease ends, and end it on Ctrl-C")
 	return p.remote(cmd, changes|dryRuns|several, func(r *remote, arg string) (answer, error) {
-		if r.dryRun {
-			return r.predict(cmd.Name(), arg, orUser(flags.Owner), flags.AllowPending)
-		}
 		req := flags
 		req.Spec, req.Owner, req.TTL = arg, orUser(req.Owner), ttl.String()
+		if r.dryRun {
+			return r.predict(cmd.Name(), arg, req)
+		}
 		if quiets {
 			req.Spec, req.Quiet = "", arg
 		}
