@@ -198,7 +198,7 @@ func (h *blockingHandler) Handle(context.Context, slog.Record) error {
 func TestDiscoveryDoesNotWaitForTheLogger(t *testing.T) {
 	h := &blockingHandler{Handler: new(recorder), called: make(chan struct{}), resume: make(chan struct{})}
 	r := registry.New(registry.Logger(slog.New(h)))
-	r.SetSpec("otelhttp,later")
+	r.SetSpec("otelhttp,otelhttq")
 	h.armed.Store(true)
 	require.True(t, on(registry.Scopes(r), otelhttp))
 	<-h.called
@@ -208,7 +208,7 @@ func TestDiscoveryDoesNotWaitForTheLogger(t *testing.T) {
 
 // docs returns the docs of the groups that were discovered.
 func docs(t *testing.T, r *registry.Registry) map[string]string {
-	c, now, err := plan.Attach(r, func(plan.Generation) {})
+	c, now, err := plan.Attach(r, nil, func(plan.Generation) {})
 	require.NoError(t, err)
 	defer c.End()
 	defer c.Release()
@@ -377,7 +377,7 @@ func TestScopesOfANilRegistryHaveNoGroup(t *testing.T) {
 func TestCauseOfADiscoveryNamesTheScope(t *testing.T) {
 	r := registry.New()
 	var causes []plan.Cause
-	c, _, err := plan.Attach(r, func(g plan.Generation) { causes = append(causes, g.Cause()) })
+	c, _, err := plan.Attach(r, nil, func(g plan.Generation) { causes = append(causes, g.Cause()) })
 	require.NoError(t, err)
 	defer c.Release()
 	c.End()
