@@ -5,6 +5,7 @@ package control
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -64,8 +65,8 @@ const (
 //
 // The error is an [*Error] for [registry.ErrNilRegistry], for [ErrControlled] if r has a
 // controller that has not been closed, or for an option with a value that it can't have; a
-// [*spangate.ParseError] for a spec that is too long; or one of the meter provider's. Nothing is
-// changed then.
+// [*spangate.ParseError] for a spec that is too long; a [*registry.Error] for a [Catalog]; or one of the
+// meter provider's or, for [Watch], the operating system's. Nothing is changed then.
 func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 	if r == nil {
 		return nil, &Error{Op: "new", Err: because(registry.ErrNilRegistry, "pass the one that the libraries register with, as registry.Default()")}
@@ -82,13 +83,15 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 		return nil, err
 	}
 	c.startSampling() // calls the program, so not with the lock held
-	control, now, err := plan.Attach(r, c.observe)
+	control, now, err := plan.Attach(r, o.catalogs, c.observe)
 	if err != nil {
 		c.stop(nil)
 		_ = c.metrics.unregister()
-		return nil, &Error{Op: "new", Err: because(ErrControlled, "use that controller, or close it first")}
+		if errors.Is(err, ErrControlled) {
+			err = &Error{Op: "new", Err: because(ErrControlled, "use that controller, or close it first")}
+		}
+		return nil, err
 	}
-	defer control.End()
 	c.control = control
 	c.view.Store(&view{Generation: now, enabled: now.Enabled(), rules: newRules(now, intent{})})
 	c.timer = time.AfterFunc(time.Hour, c.onTimer)
@@ -98,7 +101,11 @@ func New(r *registry.Registry, opts ...Option) (*Controller, error) {
 		specs: counts{}, quiets: counts{}, details: counts{}, revoked: counts{},
 	}}
 	t.commit(KindBaseline, o.startup.Who, o.startup.Why)
+	control.End()
 	time.AfterFunc(startDelay, c.queue.resume)
+	if o.watch != nil {
+		_ = o.watch.start(c) // fails only for a closed controller
+	}
 	return c, nil
 }
 
@@ -159,7 +166,8 @@ func (c *Controller) usable() error {
 	return nil
 }
 
-// Close ends every lease, every override and every [FileWatch] of c, and releases the registry: the baseline stays
+// Close ends every lease, every override and every [FileWatch] of c, unregisters what a [Catalog] has registered, unless
+// it has been replaced or unregistered since, and releases the registry: the baseline stays
 // on until something else is set, and [New] can make another controller. From then on changes of c
 // are refused with [ErrClosed], and its State stays as it is. A second Close makes no change.
 //

@@ -3,6 +3,8 @@
 package control_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -324,4 +326,31 @@ func TestConcurrentChangesShowOneGenerationAtATime(t *testing.T) {
 // minus returns names without some of them.
 func minus(names []string, without ...string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(without, name) })
+}
+
+func TestCatalogAndWatchedFileHoldFromNewToClose(t *testing.T) {
+	r, gate := registry.New(), new(spangate.Gate)
+	path := filepath.Join(t.TempDir(), "spans")
+	require.NoError(t, os.WriteFile(path, []byte("all,-evaluate\n"), 0o600))
+	lens := control.Catalog(spangate.Lens, gate)
+	for _, refused := range []control.Option{
+		control.Watch("", nil), control.Watch(path, control.Interval(0)), control.MaxLeases(0), control.Catalog(nil, gate),
+		control.Catalog(spangate.Gym, nil), control.Catalog(spangate.Lens, new(spangate.Gate)),
+	} {
+		_, err := control.New(r, lens, refused)
+		require.Error(t, err)
+		require.EqualValues(t, 1, r.State().Generation())
+	}
+	c, err := control.New(r, lens, control.Watch(path, control.Interval(time.Millisecond)))
+	require.NoError(t, err)
+	require.True(t, gate.Load().HasAll(spangate.BitJob))
+	require.False(t, gate.Load().HasAny(spangate.BitEvaluate))
+	require.NoError(t, os.WriteFile(path, []byte("evaluate\n"), 0o600))
+	require.Eventually(t, func() bool { return gate.Load() == spangate.BitEvaluate }, time.Minute, time.Millisecond)
+	_, err = control.New(r, control.Catalog(spangate.Gym, new(spangate.Gate)))
+	require.ErrorIs(t, err, control.ErrControlled)
+	require.NoError(t, c.Close())
+	require.Empty(t, r.Namespaces())
+	require.Zero(t, gate.Load())
+	require.NoError(t, registry.New().Register(spangate.Lens, gate), "the gate is free")
 }

@@ -84,11 +84,8 @@ type condition struct{ field, value string }
 
 // parseMatch returns the conditions in text, or what is wrong with it.
 func parseMatch(text string) (conditions []condition, problem string) {
-	if len(text) > MaxMatchLen {
-		return nil, "at most " + strconv.Itoa(MaxMatchLen) + " bytes"
-	}
-	if !line(text) {
-		return nil, notLine
+	if err := spec.CheckLine(text, MaxMatchLen); err != nil {
+		return nil, err.Error()
 	}
 	for entry := range strings.SplitSeq(text, ",") {
 		field, value, _ := strings.Cut(entry, "=")

@@ -75,7 +75,7 @@ func (c *Controller) Lease(req LeaseRequest) (Lease, error) {
 }
 
 func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
-	if !visible(req.Owner) {
+	if !spec.Visible(req.Owner) {
 		return nil, &Error{Op: "owner", Input: req.Owner, Err: because(ErrOwner, "it is blank; say whose lease it is")}
 	}
 	if err := cmp.Or(checkAuthor("owner", req.Owner, req.Why), c.checkTTL(req.TTL), checkDetail(req), c.checkLease(req)); err != nil {

@@ -15,7 +15,9 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/plan"
 	"github.com/spangate/spangate/internal/spec"
+	"github.com/spangate/spangate/registry"
 )
 
 // The bounds on leases that hold without [MaxLeases] and [MaxTTL].
@@ -29,6 +31,9 @@ type Option func(*options)
 
 type options struct {
 	startup       Baseline
+	catalogs      []plan.Registration
+	watch         *FileWatch // without a controller; nil for no file
+	err           error      // of Watch
 	deny, ceiling string
 	maxLeases     int
 	maxTTL        time.Duration
@@ -61,6 +66,8 @@ func newOptions(opts []Option) (options, error) {
 		return options{}, &Error{Op: "new", Err: fmt.Errorf("bad option: "+format, args...)}
 	}
 	switch {
+	case o.err != nil:
+		return options{}, o.err
 	case o.maxLeases < 1:
 		return fail("MaxLeases(%d); at least 1", o.maxLeases)
 	case o.maxTTL <= 0:
@@ -89,6 +96,20 @@ func newOptions(opts []Option) (options, error) {
 // StartupBaseline makes b the baseline to begin with, as [Controller.Configure] does later.
 // Without it nothing is on to begin with.
 func StartupBaseline(b Baseline) Option { return func(o *options) { o.startup = b } }
+
+// Catalog registers c with gate g, as [registry.Registry.Register] does, in New and before the baseline
+// is in force, so that nothing is registered if New fails. Close unregisters it.
+func Catalog(c *spangate.Catalog, g *spangate.Gate, opts ...registry.RegisterOption) Option {
+	return func(o *options) {
+		o.catalogs = append(o.catalogs, plan.Registration{Catalog: c, Gate: g, Options: opts})
+	}
+}
+
+// Watch makes the content of the file at path the baseline, as [Controller.WatchFile] does, until the
+// controller is closed. Until the file can be used, the baseline is that of [StartupBaseline].
+func Watch(path string, opts ...WatchOption) Option {
+	return func(o *options) { o.watch, o.err = newWatch(path, opts) }
+}
 
 // Deny keeps off what spec selects, whatever the baseline and leases select. Its names may be
 // pending: their groups stay off when they are registered.

@@ -427,7 +427,7 @@ func TestBadDetailIsRefused(t *testing.T) {
 		{control.LeaseRequest{Spec: "job", Match: "a= "}, "match", "is no field"},
 		{control.LeaseRequest{Spec: "job", Match: "=b"}, "match", "is no field"},
 		{control.LeaseRequest{Spec: "job", Match: "a=b\nc"}, "match", "one line"},
-		{control.LeaseRequest{Spec: "job", Match: "a=" + strings.Repeat("x", control.MaxMatchLen)}, "match", "at most 1024 bytes"},
+		{control.LeaseRequest{Spec: "job", Match: "a=" + strings.Repeat("x", control.MaxMatchLen)}, "match", "at most 1024"},
 		{control.LeaseRequest{Spec: "job" + strings.Repeat(",job", 30), Match: "a=b"}, "match", "at most 160 bytes, percent-encoded"},
 		{control.LeaseRequest{Revoke: "x", Spec: "job"}, "revoke", "request two leases"},
 		{control.LeaseRequest{Revoke: "x", Share: 1}, "revoke", "request two leases"},

@@ -73,10 +73,22 @@ type FileWatch struct {
 // empty or an option is bad, or for [ErrClosed]; or the operating system's if it does not know the
 // current directory.
 func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, error) {
-	fail := func(err error) (*FileWatch, error) { return nil, &Error{Op: "watch", Input: path, Err: err} }
 	if c.usable() != nil {
-		return fail(because(ErrClosed, "make one with control.New"))
+		return nil, &Error{Op: "watch", Input: path, Err: because(ErrClosed, "make one with control.New")}
 	}
+	w, err := newWatch(path, opts)
+	if err == nil {
+		err = w.start(c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// newWatch returns a watch without a controller, which start gives it.
+func newWatch(path string, opts []WatchOption) (*FileWatch, error) {
+	fail := func(err error) (*FileWatch, error) { return nil, &Error{Op: "watch", Input: path, Err: err} }
 	if path == "" {
 		return fail(errors.New("the path is empty; name the file to watch"))
 	}
@@ -89,14 +101,19 @@ func (c *Controller) WatchFile(path string, opts ...WatchOption) (*FileWatch, er
 	if err != nil {
 		return nil, err
 	}
-	w := &FileWatch{watchOptions: o, c: c, path: path, sem: make(chan struct{}, 1)}
+	return &FileWatch{watchOptions: o, path: path, sem: make(chan struct{}, 1)}, nil
+}
+
+// start reads the file, now and once per interval. The error is an [*Error] for [ErrClosed].
+func (w *FileWatch) start(c *Controller) error {
+	w.c = c
 	w.ctx, w.stop = context.WithCancelCause(c.closed)
 	if err := w.closed(); err != nil {
-		return nil, err
+		return err
 	}
 	_ = w.Reload()
 	go w.poll()
-	return w, nil
+	return nil
 }
 
 // poll reads the file once per interval until the watch or the controller is closed.

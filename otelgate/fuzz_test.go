@@ -32,6 +32,7 @@ var ruleSeeds = []string{
 	"a* = b\nab x client = c",               // never reached
 	"a x = b\na client = b\na = c",          // each reached
 	"a\u00a0= b\na\u200b = c\na\rb = c",     // space that is none
+	"# c\ra = b",                            // a line end of old Macs
 	"a = b,b\na = B\na = -b\na = b.c-d_0",   // names of groups
 	"a \xff = b",                            // not UTF-8
 	"client client = client,transparent",    // keywords everywhere
@@ -78,6 +79,9 @@ func naiveRule(line string) (r otelgate.NamedRule, ok bool) {
 		trimmed := strings.Trim(rest, " \t")
 		apart = apart || !strings.HasPrefix(rest, trimmed)
 		rest = strings.TrimLeft(rest, " \t")
+		if strings.HasPrefix(rest, "#") && strings.Contains(rest, "\r") {
+			return r, false
+		}
 		if rest == "" || rest[0] == '#' {
 			break
 		}

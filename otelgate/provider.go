@@ -141,10 +141,15 @@ func (p *TracerProvider) Tracer(name string, opts ...trace.TracerOption) trace.T
 	p.mu.RLock()
 	t := p.tracers[key]
 	p.mu.RUnlock()
-	if t != nil {
-		return t
+	if t == nil {
+		t = p.keep(key, p.newTracer(p.base.Tracer(name, opts...), p.sitesOf(key.name)))
 	}
-	t = p.newTracer(p.base.Tracer(name, opts...), p.sitesOf(key.name))
+	t.sites.rest.wait()
+	return t
+}
+
+// keep returns the tracer that p has for key, which is t unless there was one.
+func (p *TracerProvider) keep(key scope, t *gatedTracer) *gatedTracer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if first := p.tracers[key]; first != nil {
@@ -172,7 +177,7 @@ func (p *TracerProvider) sitesOf(scope string) (all sites) {
 	rest := siteKey{scope: scope, rule: len(p.rules)}
 	if p.group != nil {
 		rest.gate, rest.group = p.gate, *p.group
-		all.rest, _ = p.origin.siteOf(rest)
+		all.rest, _ = p.origin.siteOf(rest, false)
 		return all
 	}
 	named := false
@@ -180,7 +185,7 @@ func (p *TracerProvider) sitesOf(scope string) (all sites) {
 		if !matches(r.Scope, scope) {
 			continue
 		}
-		s, _ := p.origin.siteOf(siteKey{scope, i, cmp.Or(r.Gate, p.gate), r.Group})
+		s, _ := p.origin.siteOf(siteKey{scope, i, cmp.Or(r.Gate, p.gate), r.Group}, false)
 		if matchesAny(r.Name) && r.Kind == trace.SpanKindUnspecified {
 			all.rest = s
 			return all
@@ -188,8 +193,8 @@ func (p *TracerProvider) sitesOf(scope string) (all sites) {
 		all.special = append(all.special, special{r.Name, r.Kind, s})
 		named = named || !matchesAny(r.Scope)
 	}
-	var made bool
-	if all.rest, made = p.origin.siteOf(rest); made && !named && p.origin.find != nil {
+	ask, made := !named && p.origin.find != nil, false
+	if all.rest, made = p.origin.siteOf(rest, ask); made && ask {
 		p.origin.discover(all.rest)
 	}
 	return all

@@ -101,9 +101,11 @@ func Names(c *spangate.Catalog) Option {
 // of each scope.
 //
 // The first call of Tracer with the name of a scope calls find, once for each scope; the empty name is
-// [EmptyScope]. find must be safe for concurrent use. No lock is held during the call: find may register
-// gates, log and use the provider. Other calls of Tracer for the scope do not wait for it, and spans of the
-// scope are on until it returns. They stay on if it panics, or returns a nil gate or an empty mask.
+// [EmptyScope]. Other calls of Tracer for the scope wait for it, so that no span starts before its group
+// is known. find must be safe for concurrent use, and must not wait for other goroutines that may call
+// Tracer. It may itself register gates, log and use the provider, as no lock is held during the call: a
+// tracer that it gets of the scope has its spans on until it returns. Spans of the scope are always on if
+// find panics, or returns a nil gate or an empty mask.
 //
 // A nil find is [ErrInvalidOption].
 func Discover(find func(scope string) (*spangate.Gate, spangate.Mask)) Option {

@@ -99,6 +99,7 @@ var (
 //	kind   = "internal" | "server" | "client" | "producer" | "consumer"
 //	word   = printable characters other than space, quotes, '=', ',', '#' and '\'
 //	quoted = an interpreted string literal of Go
+//	comment = any characters other than "\r"
 //	group  = the name of a group, in lower case
 //
 // Spaces and tabs separate words, and may stand around '=' and ','. A '*' at the end of a scope or
@@ -190,6 +191,10 @@ func (p *ruleParser) next() (token, error) {
 	size := 0
 	switch {
 	case rest == "" || rest[0] == '#':
+		if i := strings.IndexByte(rest, '\r'); i >= 0 { // were it a line end, the rule after it would be lost
+			p.column += i
+			return t, errors.New(`'\r' can't stand here; end lines with \n or \r\n`)
+		}
 		return t, nil
 	case rest[0] == '=' || rest[0] == ',':
 		p.pos++

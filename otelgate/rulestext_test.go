@@ -93,6 +93,8 @@ func TestParseRulesSaysWhereAndWhatIsWrong(t *testing.T) {
 		{"a\u00a0= c", 1, 2, `'\u00a0' can't stand here`},
 		{"a\u200b = c", 1, 2, `'\u200b' can't stand here`},
 		{"a = b\rc = d", 1, 6, `'\r' can't stand here`},
+		{"# our rules\ra = b\rc = d\r", 1, 12, `'\r' can't stand here; end lines with \n or \r\n`},
+		{"a = b\nc = d # e\r\r\n", 2, 10, `'\r' can't stand here`},
 		{`"a = b`, 1, 1, "not a string literal of Go; end it with"},
 		{`a "\q" = b`, 1, 3, "not a string literal of Go"},
 		{"a \"x\xff\" = b", 1, 5, `byte 0xff is not UTF-8; save the text as UTF-8, or write the byte as \xff`},

@@ -77,35 +77,45 @@ func (p *TracerProvider) sites() []*site {
 		return nil
 	}
 	p.origin.mu.Lock()
-	defer p.origin.mu.Unlock()
-	return slices.SortedFunc(maps.Values(p.origin.sites), func(a, b *site) int {
+	sites := slices.Collect(maps.Values(p.origin.sites))
+	p.origin.mu.Unlock() // spans wait for it, so not while sorting
+	slices.SortFunc(sites, func(a, b *site) int {
 		return cmp.Or(cmp.Compare(a.scope, b.scope), cmp.Compare(a.rule, b.rule), cmp.Compare(a.order, b.order))
 	})
+	return sites
 }
 
 // UnmatchedRule is a rule that decides about no spans of any scope seen so far.
 type UnmatchedRule struct {
 	Rule Rule
-	// Nearest is the scope seen whose name is most like the rule's Scope, or "" if none is close.
-	// If the rule does match it, an earlier rule or a view decides about all of its spans.
+	// Nearest is the scope whose name is most like the rule's Scope, of the first 1,000 that were
+	// seen, or "" if none is close. If the rule does match it, an earlier rule or a view decides about
+	// all of its spans.
 	Nearest string
 }
 
+// maxNearest is how many scopes may be a Nearest, since names of scopes may be made at run time.
+const maxNearest = 1000
+
 // Unmatched returns the rules that decide about no spans of any scope that p or a view of p has been
 // asked for a tracer of, in the order in which they were given: their Scope may be misspelt, an
-// earlier rule may match all that they do, or their library has not been used yet.
-func (p *TracerProvider) Unmatched() iter.Seq[UnmatchedRule] {
-	var scopes []string
+// earlier rule may match all that they do, or their library has not been used yet. It leaves out the
+// rules of except.
+func (p *TracerProvider) Unmatched(except ...Rule) iter.Seq[UnmatchedRule] {
+	first := make(map[string]int) // the order of the first site of each scope
 	matched := make(map[int]bool)
 	for _, s := range p.sites() {
 		matched[s.rule] = true
-		scopes = append(scopes, s.scope)
+		if n, ok := first[s.scope]; !ok || s.order < n {
+			first[s.scope] = s.order
+		}
 	}
 	var unmatched []UnmatchedRule
 	if p != nil {
-		near := newNearest(slices.Compact(scopes))
+		scopes := slices.SortedFunc(maps.Keys(first), func(a, b string) int { return first[a] - first[b] })
+		near := newNearest(scopes[:min(len(scopes), maxNearest)])
 		for i, r := range p.rules {
-			if !matched[i] {
+			if !matched[i] && !slices.Contains(except, r) {
 				unmatched = append(unmatched, UnmatchedRule{r, near.to(r.Scope)})
 			}
 		}
@@ -116,19 +126,19 @@ func (p *TracerProvider) Unmatched() iter.Seq[UnmatchedRule] {
 // nearest finds the scope that a misspelt rule means. Most scopes are import paths, and the last
 // element of the rule's path is often right, or nearly.
 type nearest struct {
-	scopes   []string
-	elements [][]string // of the path of each scope, in lower case
-	all      []string   // the elements of all scopes, sorted
+	scopes   []string            // sorted
+	having   map[string][]string // the scopes that have an element in their path, by the element in lower case
+	elements []string            // the keys of having, sorted
 }
 
 func newNearest(scopes []string) nearest {
-	n := nearest{scopes: scopes}
-	for _, scope := range scopes {
-		n.elements = append(n.elements, strings.Split(strings.ToLower(scope), "/"))
+	n := nearest{slices.Sorted(slices.Values(scopes)), make(map[string][]string), nil}
+	for _, scope := range n.scopes {
+		for element := range strings.SplitSeq(strings.ToLower(scope), "/") {
+			n.having[element] = append(n.having[element], scope)
+		}
 	}
-	n.all = slices.Concat(n.elements...)
-	slices.Sort(n.all)
-	n.all = slices.Compact(n.all)
+	n.elements = slices.Sorted(maps.Keys(n.having))
 	return n
 }
 
@@ -146,19 +156,17 @@ func (n *nearest) to(pattern string) (found string) {
 	if strings.Trim(last, "0123456789") == "v" { // a major version
 		last = path.Base(path.Dir(pattern))
 	}
-	element, most := spec.Nearest(last, n.all), -1
+	element, most := spec.Nearest(last, n.elements), -1
 	if element == "" {
 		return ""
 	}
-	for i, scope := range n.scopes {
-		if slices.Contains(n.elements[i], element) {
-			same := 0
-			for same < min(len(scope), len(pattern)) && scope[same] == pattern[same] {
-				same++
-			}
-			if same > most {
-				found, most = scope, same
-			}
+	for _, scope := range n.having[element] {
+		same := 0
+		for same < min(len(scope), len(pattern)) && scope[same] == pattern[same] {
+			same++
+		}
+		if same > most {
+			found, most = scope, same
 		}
 	}
 	return found

@@ -24,6 +24,9 @@ type site struct {
 	group spangate.Mask
 	roots *rootGroups // of the gate
 
+	// found is closed when the function of Discover has returned; nil if it is not asked.
+	found chan struct{}
+
 	started, withheld counter // withheld is the zero value unless CountWithheld was given
 }
 
@@ -52,6 +55,21 @@ func (s *site) inReach() bool {
 func (s *site) countWithheld() {
 	if s.withheld.counts != nil {
 		s.withheld.add()
+	}
+}
+
+// wait waits until the function of Discover has returned for the site. It does not wait within a call
+// of that function, for this scope or another: it might wait for itself.
+func (s *site) wait() {
+	if s.found == nil {
+		return
+	}
+	select {
+	case <-s.found:
+	default:
+		if !inDiscover() {
+			<-s.found
+		}
 	}
 }
 

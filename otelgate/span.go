@@ -6,6 +6,7 @@ import (
 	"context"
 	"maps"
 	"reflect"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -107,8 +108,9 @@ type origin struct {
 	count counter // the latest that a site got
 }
 
-// siteOf returns the site of a key, and whether this call made it.
-func (o *origin) siteOf(key siteKey) (s *site, made bool) {
+// siteOf returns the site of a key, and whether this call made it. If it did and ask is true, the caller
+// must call discover.
+func (o *origin) siteOf(key siteKey, ask bool) (s *site, made bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if s := o.sites[key]; s != nil {
@@ -126,6 +128,9 @@ func (o *origin) siteOf(key siteKey) (s *site, made bool) {
 	}
 	if key.gate != nil {
 		o.putBehind(s, key.gate, key.group)
+	}
+	if ask {
+		s.found = make(chan struct{})
 	}
 	o.sites[key] = s
 	return s, true
@@ -147,12 +152,33 @@ func (o *origin) putBehind(s *site, gate *spangate.Gate, group spangate.Mask) {
 // discover asks the function of Discover about the scope of s. It holds no lock meanwhile, since
 // the function is the program's: it may log, and a log handler may start spans, of this scope too.
 func (o *origin) discover(s *site) {
+	defer close(s.found)
 	if gate, group := o.find(s.scope); gate != nil && group != 0 {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.putBehind(s, gate, group)
 	}
 }
+
+// inDiscover reports whether the caller is called by discover, of any provider.
+func inDiscover() bool {
+	pcs := make([]uintptr, 64)
+	n := runtime.Callers(1, pcs)
+	for ; n == len(pcs); n = runtime.Callers(1, pcs) {
+		pcs = make([]uintptr, 2*n)
+	}
+	for frames := runtime.CallersFrames(pcs[:n]); ; {
+		frame, more := frames.Next()
+		if frame.Function == discoverName {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+var discoverName = runtime.FuncForPC(reflect.ValueOf((*origin).discover).Pointer()).Name()
 
 var _ trace.Span = (*inert)(nil)
 

@@ -29,7 +29,8 @@ const MaxOpen = 1 << 16
 // and at shutdown ends the spans that are still open, before it shuts down next. OpenTelemetry
 // exports a span only when it ends, so without it a span that is open when the process stops is
 // lost, and the spans beneath it have a parent that does not exist. The ended spans have the
-// attribute [TruncatedKey] and a common end. To end such a span later has no effect.
+// attribute [TruncatedKey], unless they have as many attributes as the SDK's limit, and a common end.
+// To end such a span later has no effect.
 //
 //	sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(
 //		otelsdk.EndOpenSpans(sdktrace.NewBatchSpanProcessor(exporter))))
@@ -38,12 +39,14 @@ const MaxOpen = 1 << 16
 // registered with the SDK too, receives the ended spans only if it is registered later, since the SDK
 // shuts processors down in the order of registration. A batch processor drops spans while its queue
 // is full, so next is flushed before each 512 spans that are ended; the queue must hold as many, as
-// the default one does.
+// the default one does. A processor that fails to flush is not flushed again; the error says how many
+// spans ended since.
 //
 // The program has to call Shutdown of the TracerProvider, on SIGTERM too: a process that is killed
 // loses its open spans. No further span is ended once the context of Shutdown is done; the error
 // says how many are left. A span that starts after Shutdown was called is not exported. ForceFlush
-// ends no span. Stop the work first: a span that ends by itself during Shutdown may come too late.
+// ends no span. Stop the work first: a span that ends by itself during Shutdown may come too late, or
+// have the attribute.
 //
 // Up to [MaxOpen] open spans are kept. A span that starts while so many are open is exported when it
 // ends; if it is open at shutdown it is lost, and Shutdown returns an error.
@@ -142,12 +145,19 @@ func (o *openSpans) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// end ends the spans. It flushes no more after a flush has failed, since each may take until its
-// timeout.
+// end ends the spans. It does not flush a processor again that has failed to, since each flush may take
+// until its timeout.
 func (o *openSpans) end(ctx context.Context, open []sdktrace.ReadWriteSpan, end time.Time) (err error) {
+	next := slices.Clone(o.next)
 	for i, s := range open {
-		if i%sdktrace.DefaultMaxExportBatchSize == 0 && err == nil {
-			err = o.ForceFlush(ctx)
+		if i%sdktrace.DefaultMaxExportBatchSize == 0 {
+			next = slices.DeleteFunc(next, func(p sdktrace.SpanProcessor) bool {
+				failed := p.ForceFlush(ctx)
+				if failed != nil {
+					err = errors.Join(err, fmt.Errorf("otelsdk: the last %d of %d open spans may be lost: a processor failed to flush before they ended: %w", len(open)-i, len(open), failed))
+				}
+				return failed != nil
+			})
 		}
 		if ctx.Err() != nil {
 			return errors.Join(err, fmt.Errorf("otelsdk: %d of %d open spans were not ended: %w", len(open)-i, len(open), ctx.Err()))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -202,6 +203,32 @@ func TestShutdownFlushesNoMoreAfterAFailure(t *testing.T) {
 	assert.ErrorIs(t, provider.Shutdown(t.Context()), failed)
 	assert.Equal(t, 1, next.flushed)
 	assert.Equal(t, 3*sdktrace.DefaultMaxExportBatchSize, next.ended)
+}
+
+func TestProcessorThatFailsToFlushLosesNoSpanOfAnother(t *testing.T) {
+	const spans = 3 * sdktrace.DefaultMaxQueueSize
+	e, failed := new(exporter), errors.New("no collector")
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(otelsdk.EndOpenSpans(
+		&failing{err: failed},
+		sdktrace.NewBatchSpanProcessor(e, sdktrace.WithMaxQueueSize(sdktrace.DefaultMaxExportBatchSize)))))
+	for range spans {
+		provider.Tracer("").Start(t.Context(), "")
+	}
+	err := provider.Shutdown(t.Context())
+	assert.ErrorIs(t, err, failed)
+	assert.ErrorContains(t, err, fmt.Sprintf("the last %d of %d open spans may be lost", spans, spans))
+	assert.Len(t, e.spans, spans)
+}
+
+func TestSpanAtItsAttributeLimitIsEndedWithoutTheMark(t *testing.T) {
+	e, limits := new(exporter), sdktrace.NewSpanLimits()
+	limits.AttributeCountLimit = 1
+	provider := sdktrace.NewTracerProvider(sdktrace.WithRawSpanLimits(limits),
+		sdktrace.WithSpanProcessor(otelsdk.EndOpenSpans(sdktrace.NewSimpleSpanProcessor(e))))
+	provider.Tracer("").Start(t.Context(), "full", trace.WithAttributes(attribute.Int("a", 1)))
+	provider.Tracer("").Start(t.Context(), "empty")
+	require.NoError(t, provider.Shutdown(t.Context()))
+	assert.Equal(t, map[string]bool{"full": false, "empty": true}, e.truncated(t))
 }
 
 type failing struct {

@@ -5,6 +5,8 @@ package registry
 import (
 	"cmp"
 	"log/slog"
+	"slices"
+	"strings"
 
 	"github.com/spangate/spangate/internal/plan"
 )
@@ -14,21 +16,38 @@ func init() { plan.Attach = attach }
 // control is the [plan.Control] of a registry.
 type control struct {
 	r       *Registry
+	members []*member // that attach registered
 	observe func(plan.Generation)
 }
 
 var _ plan.Control = (*control)(nil)
 
 // attach is [plan.Attach].
-func attach(registry any, observe func(plan.Generation)) (plan.Control, plan.Generation, error) {
+func attach(registry any, add []plan.Registration, observe func(plan.Generation)) (plan.Control, plan.Generation, error) {
 	r := registry.(*Registry)
-	old := r.begin()
-	if r.control != nil {
-		r.mu.Unlock()
-		return nil, nil, plan.ErrControlled
+	var members []*member
+	for _, a := range add {
+		m, err := newMember(a.Catalog, a.Gate, a.Options.([]RegisterOption))
+		if err != nil {
+			return nil, nil, err
+		}
+		members = append(members, m)
 	}
-	r.control = &control{r, observe}
-	return r.control, old, nil
+	old := r.begin()
+	var controlled error
+	if r.control != nil {
+		controlled = plan.ErrControlled
+	}
+	next, err := r.register(old, members, controlled)
+	if err != nil {
+		r.mu.Unlock()
+		return nil, nil, err
+	}
+	if len(members) > 0 {
+		r.publish(next)
+	}
+	r.control = &control{r, members, observe}
+	return r.control, r.load(), nil
 }
 
 func (c *control) Begin() (plan.Generation, bool) {
@@ -64,7 +83,21 @@ func (c *control) Records() []func() {
 	return records
 }
 
-func (c *control) Release() { c.r.control = nil }
+func (c *control) Release() {
+	c.r.control = nil
+	old := c.r.load()
+	members, gone := slices.Clone(old.vocabulary.members), ""
+	members = slices.DeleteFunc(members, func(m *member) bool {
+		ours := slices.Contains(c.members, m)
+		if ours {
+			gone += m.namespace() + " unregistered; "
+		}
+		return ours
+	})
+	if gone != "" {
+		c.r.publish(old.next(newVocabulary(members), old.intent, namespaceChange(strings.TrimSuffix(gone, "; "))))
+	}
+}
 
 // End does not log: a timer may call it, where a panic of the logger would end the process.
 func (c *control) End() { c.r.mu.Unlock() }

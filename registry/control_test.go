@@ -147,7 +147,7 @@ func TestRegistryHasOneControlAtATime(t *testing.T) {
 	r := registry.New()
 	first := attach(t, r, func(plan.Generation) { t.Error("it changes nothing") })
 	before := r.State()
-	_, _, err := plan.Attach(r, ignore)
+	_, _, err := plan.Attach(r, nil, ignore)
 	require.ErrorIs(t, err, plan.ErrControlled)
 	_, ok := first.Begin()
 	require.True(t, ok)
@@ -161,7 +161,7 @@ func TestRegistryHasOneControlAtATime(t *testing.T) {
 	_, ok = first.Begin()
 	require.False(t, ok, "first has been released")
 	require.Equal(t, before, r.State())
-	_, _, err = plan.Attach(r, ignore)
+	_, _, err = plan.Attach(r, nil, ignore)
 	require.ErrorIs(t, err, plan.ErrControlled)
 	_, ok = second.Begin()
 	require.True(t, ok)
@@ -178,7 +178,7 @@ func TestConcurrentAttachGivesOneControl(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				c, _, err := plan.Attach(r, ignore)
+				c, _, err := plan.Attach(r, nil, ignore)
 				if err != nil {
 					assert.ErrorIs(t, err, plan.ErrControlled)
 					return
@@ -300,7 +300,7 @@ func TestControlTakesTheRecordsOfTheRegistry(t *testing.T) {
 	rec.one(t, "these names are not registered")
 	require.Len(t, taken, 3)
 
-	c, _, err := plan.Attach(r, ignore)
+	c, _, err := plan.Attach(r, nil, ignore)
 	require.NoError(t, err)
 	c.Commit(plan.Plan{Baseline: "not_taken"}, plan.Cause{})
 	c.Release()

@@ -35,8 +35,8 @@ func FuzzSpec(f *testing.F) {
 			"one": newLibrary(t, "one", []string{"step", "io", "a", "k"}, map[string][]string{"low": {"a"}}),
 			"two": newLibrary(t, "two", []string{"step", "b"}, map[string][]string{"io": {"b"}, "low": {}}),
 		}
-		one := modelNamespace{newSet("step", "io", "a", "k"), map[string]set{"low": newSet("a")}}
-		two := modelNamespace{newSet("step", "b"), map[string]set{"io": newSet("b"), "low": {}, "ends": newSet("a", "b", "late")}}
+		one := modelNamespace{newSet("step", "io", "a", "k"), map[string]set{"low": newSet("a")}, false}
+		two := modelNamespace{newSet("step", "b"), map[string]set{"io": newSet("b"), "low": {}, "ends": newSet("a", "b", "late")}, false}
 		m := newModel()
 		m.namespaces["one"], m.namespaces["two"] = one, two
 		r := registry.New(registry.Logger(slog.New(new(recorder)))) // so that every record is made

@@ -137,7 +137,7 @@ func TestRegistryAgreesWithTheModel(t *testing.T) {
 					require.Same(t, old.gate, gate)
 				}
 				groups := newSet(l.catalog.Names(l.catalog.All())...)
-				registered["scopes"], m.namespaces["scopes"] = l, modelNamespace{groups, map[string]set{"default": groups}}
+				registered["scopes"], m.namespaces["scopes"] = l, modelNamespace{groups, map[string]set{"default": groups}, true}
 			},
 			"set spec": func(t *rapid.T) {
 				m.spec, m.pin, m.plan = spec.Draw(t, "spec"), nil, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/spangate/spangate"
 )
 
-// RegisterOption is an option of [Registry.Register]: [Override], [Shared] or [Preset]. A nil one
-// has no effect.
+// RegisterOption is an option of [Registry.Register]: [Override], [Shared], [Yield] or [Preset]. A nil
+// one has no effect.
 type RegisterOption func(*member)
 
 // Override lets Register replace a namespace of the same name, with all its groups and presets.
@@ -24,6 +24,13 @@ func Override() RegisterOption {
 // namespace.
 func Shared() RegisterOption {
 	return func(m *member) { m.shared = true }
+}
+
+// Yield leaves out of the presets of the namespace each group that a namespace without Yield has too,
+// while that is registered: its presets decide for both. It is for groups that are made of what a
+// program does or configures, as [Scopes] makes them. Yield includes [Shared].
+func Yield() RegisterOption {
+	return func(m *member) { m.yields, m.shared = true, true }
 }
 
 // Preset adds a preset whose members are given by name, so that it can hold groups of other
@@ -51,6 +58,7 @@ type member struct {
 	gate            *spangate.Gate
 	presets         []preset
 	replace, shared bool // what Override and Shared allow
+	yields          bool // as Yield says
 }
 
 // newMember returns the member of Register's arguments. Its presets are those of the options only,

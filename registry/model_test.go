@@ -44,6 +44,7 @@ type model struct {
 type modelNamespace struct {
 	groups  set
 	presets map[string]set
+	yields  bool
 }
 
 func newModel() *model {
@@ -59,7 +60,12 @@ func (m *model) groups() set {
 }
 
 func (m *model) presets() map[string]set {
-	groups := m.groups()
+	groups, owned := m.groups(), set{}
+	for _, ns := range m.namespaces {
+		if !ns.yields {
+			maps.Copy(owned, ns.groups)
+		}
+	}
 	presets := map[string]set{"all": groups}
 	for _, ns := range m.namespaces {
 		for name, members := range ns.presets {
@@ -67,7 +73,7 @@ func (m *model) presets() map[string]set {
 				presets[name] = set{}
 			}
 			for member := range members {
-				if groups[member] {
+				if groups[member] && !(ns.yields && owned[member]) {
 					presets[name][member] = true
 				}
 			}

@@ -56,7 +56,7 @@ func exported(t *testing.T) []string {
 func TestNothingPanicsForNilOrZero(t *testing.T) {
 	functions := map[string]any{
 		"New": registry.New, "Default": registry.Default, "Logger": registry.Logger,
-		"Override": registry.Override, "Shared": registry.Shared, "Preset": registry.Preset, "Scopes": registry.Scopes,
+		"Override": registry.Override, "Shared": registry.Shared, "Yield": registry.Yield, "Preset": registry.Preset, "Scopes": registry.Scopes,
 	}
 	receivers := map[string][]any{
 		"Registry": {(*registry.Registry)(nil), new(registry.Registry), registry.New(nil, registry.Logger(nil), nil)},

@@ -18,7 +18,7 @@ import (
 // attach makes observe the observer of r, and returns the control.
 func attach(t testing.TB, r *registry.Registry, observe func(plan.Generation)) plan.Control {
 	t.Helper()
-	c, now, err := plan.Attach(r, observe)
+	c, now, err := plan.Attach(r, nil, observe)
 	require.NoError(t, err)
 	require.Equal(t, r.State().Generation(), now.Number())
 	c.End()
@@ -48,7 +48,7 @@ func commit(t testing.TB, c plan.Control, p plan.Plan, by plan.Cause) {
 // setPlan sets a plan, in one change, and leaves r without a control.
 func setPlan(t testing.TB, r *registry.Registry, p plan.Plan) {
 	t.Helper()
-	c, _, err := plan.Attach(r, ignore)
+	c, _, err := plan.Attach(r, nil, ignore)
 	require.NoError(t, err)
 	defer end(c)
 	c.Commit(p, plan.Cause{})
@@ -58,7 +58,7 @@ func setPlan(t testing.TB, r *registry.Registry, p plan.Plan) {
 // planned reports whether a plan is in force in r, and not a spec or pin.
 func planned(t testing.TB, r *registry.Registry) bool {
 	t.Helper()
-	c, now, err := plan.Attach(r, ignore)
+	c, now, err := plan.Attach(r, nil, ignore)
 	require.NoError(t, err)
 	defer c.End()
 	c.Release()
@@ -213,7 +213,7 @@ func TestMembersAreTheNamespacesWithCatalogAndGate(t *testing.T) {
 	lens := new(spangate.Gate)
 	require.NoError(t, r.Register(spangate.Lens, lens, registry.Preset("mine", "job")))
 	db := mylib(t).add(t, r)
-	c, now, err := plan.Attach(r, ignore)
+	c, now, err := plan.Attach(r, nil, ignore)
 	require.NoError(t, err)
 	defer c.End()
 	require.Equal(t, []plan.Member{{Catalog: db.catalog, Gate: db.gate}, {Catalog: spangate.Gym, Gate: lib.gate}, {Catalog: spangate.Lens, Gate: lens}}, now.Members())

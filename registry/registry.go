@@ -3,9 +3,11 @@
 package registry
 
 import (
+	"cmp"
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -49,7 +51,8 @@ type Option func(*Registry)
 // A record is logged by the goroutine that made the change, before the change returns and with
 // no lock held. While one goroutine is logging, others queue their records for it, and it logs
 // them in order. Up to 1024 records wait; more are dropped, and their number is logged. While
-// the registry has a controller, the goroutine of the controller's change log logs them.
+// the registry has a controller, the goroutine of the controller's change log logs them; the records
+// of a change that a function of [Scopes] makes are logged by a goroutine of their own.
 func Logger(l *slog.Logger) Option { return func(r *Registry) { r.logger = l } }
 
 // New returns a registry in which no namespace is registered and everything is off.
@@ -93,25 +96,49 @@ func (r *Registry) Register(c *spangate.Catalog, g *spangate.Gate, opts ...Regis
 	}
 	old := r.begin()
 	defer r.end()
-	i, err := old.vocabulary.admit(m)
+	next, err := r.register(old, []*member{m}, nil)
 	if err == nil {
-		err = m.completePresets()
+		r.publishAndNotify(next)
 	}
-	if err != nil {
-		return err
+	return err
+}
+
+// register returns the generation after old with the members registered, which the caller must publish.
+// If one of them is refused, or else refusal is not nil, it returns an error and nothing is changed.
+func (r *Registry) register(old *generation, members []*member, refusal error) (*generation, error) {
+	vocabularies, done := []*vocabulary{old.vocabulary}, []string{}
+	for n, m := range members {
+		v := vocabularies[n]
+		i, err := v.admit(m)
+		if err = cmp.Or(err, m.completePresets()); err != nil {
+			return nil, err
+		}
+		registered, how := slices.Clone(v.members), " registered"
+		if i >= 0 {
+			registered, how = slices.Delete(registered, i, i+1), " replaced"
+		}
+		vocabularies, done = append(vocabularies, newVocabulary(append(registered, m))), append(done, m.namespace()+how)
 	}
-	if !gateOwners.claim(g, r) {
-		return m.refuse(because(ErrGateElsewhere, "two registries would both set its word; unregister it there first, or give it one registry"))
+	if refusal != nil {
+		return nil, refusal
 	}
-	members, done := slices.Clone(old.vocabulary.members), "registered"
-	if i >= 0 {
-		members, done = slices.Delete(members, i, i+1), "replaced"
+	for n, m := range members {
+		if gateOwners.claim(m.gate, r) {
+			continue
+		}
+		for _, claimed := range members[:n] {
+			if old.vocabulary.owner(claimed.gate) == nil {
+				gateOwners.release(claimed.gate)
+			}
+		}
+		return nil, m.refuse(because(ErrGateElsewhere, "two registries would both set its word; unregister it there first, or give it one registry"))
 	}
-	if !m.shared {
-		r.reports.sharedNames(m, old.vocabulary)
+	for n, m := range members {
+		if !m.shared {
+			r.reports.sharedNames(m, vocabularies[n])
+		}
 	}
-	r.publishAndNotify(old.next(newVocabulary(append(members, m)), old.intent, namespaceChange(m.namespace()+" "+done)))
-	return nil
+	return old.next(vocabularies[len(members)], old.intent, namespaceChange(strings.Join(done, "; "))), nil
 }
 
 // Unregister removes the namespace, with its groups and presets, and sets its gate to zero. The

@@ -27,10 +27,10 @@ const OtherScopes = "other"
 //
 // The group is registered with r before the function returns, in the namespace scopes, and in
 // scopes_2 and so on once that has 64 groups. It is in the preset default, so a scope is on while
-// the spec selects default. Its doc is the scope.
+// the spec selects default. Its doc is the first scope that was in it.
 //
 // The name of the group depends on the scope alone, so that a spec means the same in every
-// process. It is the last element of the scope, without a major version, as a valid name: in lower
+// process that sees at most [MaxScopes] scopes. It is the last element of the scope, without a major version, as a valid name: in lower
 // case, at most [spangate.MaxNameLen] bytes, with '_' for every character that no name may have:
 //
 //	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp   otelhttp
@@ -41,11 +41,13 @@ const OtherScopes = "other"
 //	(empty)                                                         tracer, the SDK's name for it
 //	all, default                                                    all_, default_
 //
-// Scopes with the same name are one group and switch together; its doc lists the first four of them.
-// A group of another namespace that has the name switches together with it too, without the warning
-// of [Registry.Register]. As the names of scopes may be made at run time, at most [MaxScopes] groups
-// are made. Any later scope, and one without a letter or digit in its last element, is in the group
-// [OtherScopes].
+// Scopes with the same name are one group and switch together. A group of another namespace that has
+// the name switches together with it too, without the warning of [Registry.Register], and the presets
+// of that namespace decide for both: a scope that is seen never changes what default selects there. If a
+// preset has the name, a spec with the name selects the group and what is in the preset.
+//
+// As the names of scopes may be made at run time, at most [MaxScopes] groups are made. Any later scope,
+// and one without a letter or digit in its last element, is in the group [OtherScopes].
 //
 // From the first call of Scopes on, a name in a spec that is not registered is only a record of level
 // INFO, unless it is near a registered name: the scope that has it may yet be seen.
@@ -78,26 +80,19 @@ type discovered struct {
 	made   int              // the number of groups besides OtherScopes
 }
 
-// scopeGroup is a group and the scopes that are in it: the first maxDocScopes, then "…" if there
-// are more.
-type scopeGroup struct {
-	name   string
-	scopes []string
-}
+type scopeGroup struct{ name, doc string }
 
-const maxDocScopes = 4
-
-// discover returns the gate and bit of the group of scope. It registers the group if it is new, if its
-// doc has changed, or if its namespace was unregistered.
+// discover returns the gate and bit of the group of scope. It registers the group if it is new, or if
+// its namespace was unregistered.
 func (r *Registry) discover(scope string) (*spangate.Gate, spangate.Mask) {
 	old := r.begin()
-	defer r.end()
+	defer r.endDiscovery()
 	d, v := &r.discovered, old.vocabulary
-	i := d.index(scopeName(scope))
+	n := len(d.groups)
+	i := d.index(scopeName(scope), spec.Head(scope))
 	gate, bit := d.gates[i/spangate.MaxGroups], spangate.Mask(1)<<(i%spangate.MaxGroups)
-	scope = spec.Head(scope)
 	at := slices.IndexFunc(v.members, func(m *member) bool { return m.gate == gate })
-	if !d.groups[i].add(scope) && at >= 0 {
+	if i < n && at >= 0 {
 		return gate, bit
 	}
 	if !gateOwners.claim(gate, r) { // it was unregistered here and registered elsewhere
@@ -110,7 +105,7 @@ func (r *Registry) discover(scope string) (*spangate.Gate, spangate.Mask) {
 	} else {
 		members[at] = d.member(i/spangate.MaxGroups, members[at].namespace())
 	}
-	why := fmt.Sprintf("%s: group %s has the scope %s", members[at].namespace(), d.groups[i].name, clip(scope))
+	why := fmt.Sprintf("%s: group %s has the scope %s", members[at].namespace(), d.groups[i].name, clip(spec.Head(scope)))
 	r.publishAndNotify(old.next(newVocabulary(members), old.intent, namespaceChange(why)))
 	return gate, bit
 }
@@ -124,46 +119,49 @@ func (v *vocabulary) freeNamespace(name string) string {
 	return free
 }
 
-// index returns the index of the group of this name, which it adds if there is room, or else of
-// [OtherScopes].
-func (d *discovered) index(name string) int {
+// endDiscovery is end for a caller that others wait for, perhaps with a lock held that the logger
+// needs. So another goroutine logs, where a panic of the logger must not end the process.
+func (r *Registry) endDiscovery() {
+	waiting := len(r.reports.queue) > 0 || r.reports.dropped > 0
+	r.mu.Unlock()
+	if waiting {
+		go func() {
+			defer func() { _ = recover() }()
+			r.log()
+		}()
+	}
+}
+
+// index returns the index of the group of this name, which it adds with this doc if there is room, or
+// else of [OtherScopes].
+func (d *discovered) index(name, doc string) int {
 	i := slices.IndexFunc(d.groups, func(g scopeGroup) bool { return g.name == name })
 	switch {
 	case i >= 0:
 		return i
 	case d.made == MaxScopes && name != OtherScopes:
-		return d.index(OtherScopes)
-	case name != OtherScopes:
+		return d.index(OtherScopes, "")
+	case name == OtherScopes:
+		doc = "scopes without a group of their own"
+	default:
 		d.made++
 	}
 	if len(d.groups)%spangate.MaxGroups == 0 {
 		d.gates = append(d.gates, new(spangate.Gate))
 	}
-	d.groups = append(d.groups, scopeGroup{name: name})
+	d.groups = append(d.groups, scopeGroup{name, strings.Clone(doc)}) // a scope may be part of a long string
 	return len(d.groups) - 1
-}
-
-// add adds scope, and reports whether that changed g.
-func (g *scopeGroup) add(scope string) bool {
-	switch {
-	case slices.Contains(g.scopes, scope) || len(g.scopes) > maxDocScopes:
-		return false
-	case len(g.scopes) == maxDocScopes:
-		scope = "…"
-	}
-	g.scopes = append(g.scopes, strings.Clone(scope)) // a scope may be part of a long string
-	return true
 }
 
 // member returns the groups of gate n as a member of this namespace.
 func (d *discovered) member(n int, namespace string) *member {
 	groups, everything := []spangate.Group(nil), spangate.Mask(0)
 	for i, g := range d.groups[n*spangate.MaxGroups : min(len(d.groups), (n+1)*spangate.MaxGroups)] {
-		groups = append(groups, spangate.Group{Name: g.name, Bit: 1 << i, Doc: strings.Join(g.scopes, ", ")})
+		groups = append(groups, spangate.Group{Name: g.name, Bit: 1 << i, Doc: g.doc})
 		everything |= 1 << i
 	}
 	c := spangate.MustCatalog(namespace, groups, []spangate.Preset{{Name: "default", Mask: everything}})
-	return &member{catalog: c, gate: d.gates[n], presets: []preset{{"default", c.Names(everything)}}}
+	return &member{catalog: c, gate: d.gates[n], presets: []preset{{"default", c.Names(everything)}}, yields: true}
 }
 
 // scopeName returns the name of the group of a scope, as [Scopes] says.

@@ -3,6 +3,7 @@
 package registry_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -112,16 +113,102 @@ func TestScopesThatShareANameSwitchTogether(t *testing.T) {
 	require.Equal(t, "server", g.names(), "the program's own group of that name switches too")
 	require.Empty(t, rec.records, "no warning about the shared name")
 
-	require.Equal(t, "example.com/a/server, example.com/b/server/v2", docs(t, r)["server"])
-	for i := range 10 {
-		find(fmt.Sprintf("example.com/%d/server", i))
+	find("/")
+	require.Equal(t, map[string]string{"server": "example.com/a/server", "other": "scopes without a group of their own"}, docs(t, r))
+}
+
+func TestDiscoveredScopeDoesNotChangeTheDefaultOfAnotherNamespace(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		r := registry.New()
+		find := registry.Scopes(r)
+		r.SetSpec("default")
+		g := gym()
+		if first {
+			g.add(t, r)
+		}
+		sandbox, bit := find("github.com/acme/sandbox")
+		find("github.com/acme/job")
+		if !first {
+			require.True(t, sandbox.Load().HasAny(bit))
+			g.add(t, r)
+		}
+		require.Equal(t, "job,server,http_client,rollout", g.names())
+		require.False(t, sandbox.Load().HasAny(bit), "Gym's default decides for both")
+		require.Equal(t, []string{"http_client", "job", "rollout", "server"}, r.Presets()["default"])
+		require.True(t, on(find, "github.com/acme/job"))
+		r.SetSpec("sandbox")
+		require.Equal(t, "sandbox", g.names())
+		require.True(t, sandbox.Load().HasAny(bit))
+		r.SetSpec("default")
+		require.NoError(t, r.Unregister("nemo_gym"))
+		require.True(t, sandbox.Load().HasAny(bit))
 	}
-	require.Equal(t, "example.com/a/server, example.com/b/server/v2, example.com/0/server, example.com/1/server, …", docs(t, r)["server"])
+}
+
+func TestScopeWithTheNameOfAPresetSwitchesWithThePreset(t *testing.T) {
+	r := registry.New()
+	g := gym().add(t, r)
+	find := registry.Scopes(r)
+	r.SetSpec("default")
+	require.True(t, on(find, "github.com/acme/per_rollout"))
+	require.Equal(t, "job,server,http_client,rollout", g.names())
+	r.SetSpec("per_rollout")
+	require.Equal(t, spangate.PresetPerRollout, g.gate.Load())
+	require.True(t, on(find, "github.com/acme/per_rollout"))
+}
+
+func TestPresetsOfNamespacesWithoutYieldDecide(t *testing.T) {
+	rec := new(recorder)
+	r := registry.New(registry.Logger(slog.New(rec)))
+	derived := func(namespace string) library {
+		l := newLibrary(t, namespace, []string{"sql", "cache"}, nil)
+		require.NoError(t, r.Register(l.catalog, l.gate, registry.Yield(), registry.Preset("default", "sql", "cache")))
+		return l
+	}
+	a, b := derived("a"), derived("b")
+	r.SetSpec("default")
+	require.Equal(t, "cache,sql", a.names())
+	require.Equal(t, "cache,sql", b.names())
+	own := newLibrary(t, "own", []string{"sql"}, nil)
+	require.NoError(t, r.Register(own.catalog, own.gate, registry.Shared()))
+	require.Equal(t, "cache", a.names())
+	require.Equal(t, "cache", b.names())
+	require.Empty(t, rec.records, "no warning about shared names")
+	require.NoError(t, r.Unregister("own"))
+	require.Equal(t, "cache,sql", a.names())
+}
+
+// blockingHandler blocks in its first record after it is armed, and panics then.
+type blockingHandler struct {
+	slog.Handler
+	armed          atomic.Bool
+	called, resume chan struct{}
+}
+
+func (h *blockingHandler) Handle(context.Context, slog.Record) error {
+	if h.armed.CompareAndSwap(true, false) {
+		close(h.called)
+		<-h.resume
+		panic("logger")
+	}
+	return nil
+}
+
+// The handler may wait for a goroutine that waits for the scope, and the caller is a library.
+func TestDiscoveryDoesNotWaitForTheLogger(t *testing.T) {
+	h := &blockingHandler{Handler: new(recorder), called: make(chan struct{}), resume: make(chan struct{})}
+	r := registry.New(registry.Logger(slog.New(h)))
+	r.SetSpec("otelhttp,otelhttq")
+	h.armed.Store(true)
+	require.True(t, on(registry.Scopes(r), otelhttp))
+	<-h.called
+	close(h.resume)
+	require.True(t, on(registry.Scopes(r), otelhttp))
 }
 
 // docs returns the docs of the groups that were discovered.
 func docs(t *testing.T, r *registry.Registry) map[string]string {
-	c, now, err := plan.Attach(r, func(plan.Generation) {})
+	c, now, err := plan.Attach(r, nil, func(plan.Generation) {})
 	require.NoError(t, err)
 	defer c.End()
 	defer c.Release()
@@ -136,17 +223,14 @@ func docs(t *testing.T, r *registry.Registry) map[string]string {
 	return docs
 }
 
-func TestScopeSeenBeforeMakesNoGeneration(t *testing.T) {
+func TestScopeOfAGroupThatExistsMakesNoGeneration(t *testing.T) {
 	r := registry.New()
 	gate, group := registry.Scopes(r)(otelhttp)
-	for i := range 10 {
-		registry.Scopes(r)(fmt.Sprintf("example.com/%d/other", i))
-	}
 	before := r.State().Generation()
 	sameGate, sameGroup := registry.Scopes(r)(otelhttp)
 	require.Same(t, gate, sameGate)
 	require.Equal(t, group, sameGroup)
-	registry.Scopes(r)("example.com/11/other")
+	registry.Scopes(r)("example.com/another/otelhttp")
 	require.Equal(t, before, r.State().Generation())
 }
 
@@ -293,7 +377,7 @@ func TestScopesOfANilRegistryHaveNoGroup(t *testing.T) {
 func TestCauseOfADiscoveryNamesTheScope(t *testing.T) {
 	r := registry.New()
 	var causes []plan.Cause
-	c, _, err := plan.Attach(r, func(g plan.Generation) { causes = append(causes, g.Cause()) })
+	c, _, err := plan.Attach(r, nil, func(g plan.Generation) { causes = append(causes, g.Cause()) })
 	require.NoError(t, err)
 	defer c.Release()
 	c.End()

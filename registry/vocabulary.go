@@ -52,9 +52,11 @@ func (m meaning) removeFrom(set *bitset.BitSet) {
 
 func newVocabulary(members []*member) *vocabulary {
 	v := &vocabulary{members: members, groups: []string{}, meaning: make(map[string]meaning)}
+	owned := make(map[string]bool) // the groups of members that do not yield
 	for _, m := range members {
 		for g := range m.catalog.Groups() {
 			v.groups = append(v.groups, g.Name)
+			owned[g.Name] = owned[g.Name] || !m.yields
 		}
 	}
 	slices.Sort(v.groups)
@@ -69,22 +71,23 @@ func newVocabulary(members []*member) *vocabulary {
 			v.index[i] = append(v.index[i], v.meaning[g.Name].group)
 		}
 		for _, p := range m.presets {
-			v.addPreset(p)
+			v.addPreset(p, func(name string) bool { return m.yields && owned[name] })
 		}
 	}
 	v.meaning[spangate.NameAll] = meaning{preset: v.newSet().SetAll()}
 	return v
 }
 
-// addPreset adds the members of p that are registered to the preset of its name.
-func (v *vocabulary) addPreset(p preset) {
+// addPreset adds the members of p that are registered, and for which except is false, to the preset of
+// its name.
+func (v *vocabulary) addPreset(p preset, except func(name string) bool) {
 	m := v.meaning[p.name]
 	if m.preset == nil {
 		m.preset = v.newSet()
 		v.meaning[p.name] = m
 	}
 	for _, name := range p.members {
-		if i, ok := v.group(name); ok {
+		if i, ok := v.group(name); ok && !except(name) {
 			m.preset.Set(i)
 		}
 	}

@@ -79,9 +79,8 @@ func File(path string, opts ...control.WatchOption) Option {
 }
 
 // Rules adds rules. Each of their groups becomes a group of the namespace "rules", which may have
-// [spangate.MaxGroups]. The group is in preset default, unless a catalog of [Catalog], or one that
-// the registry has when New is called, has a group of the same name: then the two switch together,
-// and the presets of that catalog decide for both.
+// [spangate.MaxGroups]. The group is in preset default, unless another catalog of the registry has
+// a group of the same name: then the two switch together, and the presets of that catalog decide for both.
 //
 // The first rule that matches a span decides; rules are in the order of the options that add them. A
 // scope that a rule names gets no group of its own: its spans that no rule matches are in no group, and
@@ -215,14 +214,11 @@ func (r *ruleGroups) describe(rules otelgate.NamedRules) {
 	}
 }
 
-// catalog returns the catalog of the groups. Preset default has those that are not in others, which is
-// sorted.
-func (r *ruleGroups) catalog(others []string) (*spangate.Catalog, error) {
+// catalog returns the catalog of the groups, with all of them in preset default.
+func (r *ruleGroups) catalog() (*spangate.Catalog, error) {
 	preset := spangate.Preset{Name: "default"}
 	for _, g := range r.groups {
-		if _, found := slices.BinarySearch(others, g.Name); !found {
-			preset.Mask |= g.Bit
-		}
+		preset.Mask |= g.Bit
 	}
 	return spangate.NewCatalog("rules", r.groups, []spangate.Preset{preset})
 }

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
-	"sync"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -21,8 +19,7 @@ import (
 )
 
 // Parts is what [New] makes. The fields must not be changed. The zero value has no parts; its Close,
-// and that of nil, does nothing. A Parts must not be copied; its methods may be called from any
-// goroutine.
+// and that of nil, does nothing. Its methods may be called from any goroutine.
 type Parts struct {
 	// TracerProvider starts spans of the base while their groups are on. Install it with
 	// otel.SetTracerProvider, or pass it to libraries.
@@ -37,9 +34,6 @@ type Parts struct {
 	Handler http.Handler
 	// Registry has the groups. Libraries with catalogs of their own register with it at any time.
 	Registry *registry.Registry
-
-	mu         sync.Mutex
-	namespaces []string // registered by New, in this order; Close unregisters them
 }
 
 // New returns a provider that gates base, and a controller and endpoint for its groups.
@@ -51,7 +45,7 @@ type Parts struct {
 //
 // The error is one of [otelgate.NewTracerProvider], as for a base that is nil or OpenTelemetry's
 // global placeholder; of an option; of [registry.Registry.Register]; or of [control.New], as for a
-// registry that has a controller. After an error nothing is left registered or running.
+// registry that has a controller. After an error nothing is changed or left running.
 func New(base trace.TracerProvider, opts ...Option) (*Parts, error) {
 	o := options{
 		registry: registry.Default(),
@@ -85,9 +79,34 @@ func New(base trace.TracerProvider, opts ...Option) (*Parts, error) {
 			return nil, err
 		}
 	}
-	if err := p.start(&o); err != nil {
-		return nil, errors.Join(err, p.Close())
+	rules, err := o.rules.catalog()
+	if err != nil {
+		return nil, err
 	}
+	// The rules' catalog is registered even if it has no groups: its preset makes default a name
+	// before the first scope is seen.
+	catalogs := append(o.catalogs, catalog{rules, o.rules.gate, []registry.RegisterOption{registry.Yield()}})
+	spans := spans{p.TracerProvider, catalogs, o.ready, o.withheld}
+	controls := []control.Option{
+		control.StartupBaseline(o.baseline), control.Roots(p.TracerProvider.Roots), control.Scopes(spans.list),
+	}
+	if o.admits {
+		controls = append(controls, control.AdmitOverrides(p.Propagator.Refused))
+	}
+	for _, c := range catalogs {
+		controls = append(controls, control.Catalog(c.catalog, c.gate, c.opts...))
+	}
+	if o.file != "" {
+		controls = append(controls, control.Watch(o.file, o.watch...))
+	}
+	p.Controller, err = control.New(o.registry, append(controls, o.control...)...)
+	if errors.Is(err, registry.ErrNamespaceTaken) {
+		return nil, fmt.Errorf("%w; if the namespace is of another setup.New, close its Parts first, or use another registry", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.Handler = control.Handler(p.Controller, o.handler...)
 	p.warn(&o)
 	return p, nil
 }
@@ -105,70 +124,15 @@ func (p *Parts) warn(o *options) {
 	}
 }
 
-// start registers the catalogs and starts the controller.
-func (p *Parts) start(o *options) error {
-	register := func(c catalog) error {
-		err := p.Registry.Register(c.catalog, c.gate, c.opts...)
-		if err == nil {
-			p.namespaces = append(p.namespaces, c.catalog.Namespace())
-		}
-		return err
-	}
-	for _, c := range o.catalogs {
-		if err := register(c); err != nil {
-			return err
-		}
-	}
-	// The rules' catalog is registered even if it has no groups: its preset makes default a name
-	// before the first scope is seen.
-	rules, err := o.rules.catalog(p.Registry.Groups())
-	if err != nil {
-		return err
-	}
-	made := catalog{rules, o.rules.gate, []registry.RegisterOption{registry.Shared()}}
-	if err := register(made); err != nil {
-		return fmt.Errorf("%w; if the namespace is of another setup.New, close its Parts first, or use another registry", err)
-	}
-	spans := spans{p.TracerProvider, append(o.catalogs, made), o.ready, o.withheld}
-	controls := []control.Option{
-		control.StartupBaseline(o.baseline), control.Roots(p.TracerProvider.Roots), control.Scopes(spans.list),
-	}
-	if o.admits {
-		controls = append(controls, control.AdmitOverrides(p.Propagator.Refused))
-	}
-	controls = append(controls, o.control...)
-	if p.Controller, err = control.New(p.Registry, controls...); err != nil {
-		return err
-	}
-	p.Handler = control.Handler(p.Controller, o.handler...)
-	if o.file != "" {
-		_, err = p.Controller.WatchFile(o.file, o.watch...)
-	}
-	return err
-}
-
 // Close closes the controller, which ends its leases and stops reading the file. It unregisters the
-// catalogs of [Catalog] and [Rules], whose groups are off from then on, so call it when the program
-// starts no more spans. Groups of discovered scopes stay registered, and on if the baseline has
-// them. Close does not shut the base down. A second Close changes nothing. It
-// may return before the first, so that a log handler may call it.
+// catalogs of [Catalog] and [Rules], unless the program has replaced or unregistered them; their groups
+// are off from then on, so call it when the program starts no more spans. Groups of discovered scopes stay
+// registered, and on if the baseline has them. Close does not shut the base down. A second Close does nothing.
 //
-// The error is one of [control.Controller.Close], or of [registry.Registry.Unregister] for a
-// namespace that the program has unregistered itself.
+// The error is one of [control.Controller.Close].
 func (p *Parts) Close() error {
-	if p == nil {
+	if p == nil || p.Controller == nil {
 		return nil
 	}
-	p.mu.Lock()
-	namespaces := p.namespaces
-	p.namespaces = nil
-	p.mu.Unlock() // not held below: a log handler may call Close
-	var errs []error
-	if p.Controller != nil {
-		errs = append(errs, p.Controller.Close())
-	}
-	for _, namespace := range slices.Backward(namespaces) {
-		errs = append(errs, p.Registry.Unregister(namespace))
-	}
-	return errors.Join(errs...)
+	return p.Controller.Close()
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -17,13 +16,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -300,33 +299,6 @@ func TestCloseUndoesWhatNewDid(t *testing.T) {
 	}
 }
 
-// closer is a log handler that closes Parts at each record.
-type closer struct {
-	slog.Handler
-	close func()
-}
-
-func (c closer) Handle(context.Context, slog.Record) error {
-	c.close()
-	return nil
-}
-
-func TestLogHandlerMayCloseTheParts(t *testing.T) {
-	var f fixture
-	var closed atomic.Int32
-	r := registry.New(registry.Logger(slog.New(closer{slog.NewTextHandler(io.Discard, nil), func() {
-		closed.Add(1)
-		assert.NoError(t, f.Close())
-	}})))
-	f = newFixture(t, setup.Registry(r), setup.Catalog(spangate.Gym, new(spangate.Gate)))
-	// Close logs that a group of the preset is gone.
-	lib := spangate.MustCatalog("lib", []spangate.Group{{Name: "query", Bit: 1}}, nil)
-	require.NoError(t, r.Register(lib, new(spangate.Gate), registry.Preset("detail", "query", "sandbox")))
-	require.NoError(t, f.Close())
-	require.EqualValues(t, 1, closed.Load())
-	require.Equal(t, []string{"lib"}, r.Namespaces())
-}
-
 func TestNilAndEmptyOptionsHaveNoEffect(t *testing.T) {
 	f := newFixture(t, nil, setup.Registry(nil), setup.Rules(nil), setup.RulesText(" \n"), setup.ReadyRules(nil), setup.File(""),
 		setup.Token(""), setup.Provider(nil), setup.Provider(), setup.Control(nil), setup.Handler(nil))
@@ -552,4 +524,100 @@ func TestCloseLogsNoWarning(t *testing.T) {
 		require.NotContains(t, log, "registered")
 		require.NotContains(t, log, "WARN")
 	}
+}
+
+// program is the catalog of a program with a group that is not in preset default.
+var program = spangate.MustCatalog("program", []spangate.Group{{Name: "a", Bit: 1}, {Name: "b", Bit: 2}}, []spangate.Preset{{Name: "default", Mask: 1}})
+
+func TestRefusedNewChangesNothingInTheRegistry(t *testing.T) {
+	taken := new(spangate.Gate)
+	elsewhere := registry.New()
+	require.NoError(t, elsewhere.Register(spangate.Lens, taken))
+	for name, opts := range map[string][]setup.Option{
+		"watch option":   {setup.File("spans", control.Interval(-1))},
+		"control option": {setup.Control(control.MaxLeases(-1))},
+		"baseline":       {setup.Control(control.StartupBaseline(control.Baseline{Spec: "a b"}))},
+		"meter provider": {setup.Control(control.Metrics((*nilMeters)(nil)))},
+		"gate elsewhere": {setup.Catalog(spangate.Lens, taken)},
+		"group all":      {setup.RulesText("x = all")},
+		"namespace":      {setup.Catalog(spangate.MustCatalog("rules", nil, nil), new(spangate.Gate))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, gate, replacement := registry.New(), new(spangate.Gate), new(spangate.Gate)
+			require.NoError(t, r.Register(program, gate))
+			r.SetSpec("b")
+			generation := r.State().Generation()
+			_, err := setup.New(sdktrace.NewTracerProvider(), append([]setup.Option{setup.Registry(r), setup.Catalog(program, replacement, registry.Override())}, opts...)...)
+			require.Error(t, err)
+			require.Equal(t, generation, r.State().Generation())
+			require.Equal(t, []string{"program"}, r.Namespaces())
+			require.True(t, gate.On(2))
+			require.NoError(t, registry.New().Register(program, replacement), "its gate is free")
+		})
+	}
+	t.Run("second New", func(t *testing.T) {
+		f := newFixture(t, setup.Catalog(program, new(spangate.Gate)), setup.RulesText("example.com/sql = sql"))
+		state := f.Controller.State()
+		_, err := setup.New(sdktrace.NewTracerProvider(), setup.Registry(f.Registry), setup.Catalog(program, new(spangate.Gate), registry.Override()))
+		require.Error(t, err)
+		require.Equal(t, state.Generation, f.Controller.State().Generation)
+	})
+}
+
+// nilMeters is a meter provider that package control refuses if it is nil.
+type nilMeters struct{ metric.MeterProvider }
+
+func TestCloseLeavesWhatTheProgramHasReplaced(t *testing.T) {
+	f := newFixture(t, setup.Catalog(program, new(spangate.Gate)))
+	theirs := new(spangate.Gate)
+	require.NoError(t, f.Registry.Register(program, theirs, registry.Override()))
+	require.True(t, theirs.On(1))
+	require.NoError(t, f.Close())
+	require.True(t, theirs.On(1))
+	require.Equal(t, []string{"program"}, f.Registry.Namespaces())
+}
+
+func TestPresetsOfACatalogDecideForARuleWhicheverIsRegisteredFirst(t *testing.T) {
+	sql := spangate.MustCatalog("program", []spangate.Group{{Name: "sql", Bit: 1}}, []spangate.Preset{{Name: "default"}})
+	for _, first := range []bool{true, false} {
+		r, gate := registry.New(), new(spangate.Gate)
+		if first {
+			require.NoError(t, r.Register(sql, gate))
+		}
+		f := newFixture(t, setup.Registry(r), setup.RulesText("example.com/sql = sql"))
+		if !first {
+			require.True(t, f.span("example.com/sql"))
+			require.NoError(t, r.Register(sql, gate, registry.Shared()))
+		}
+		require.False(t, f.span("example.com/sql"))
+		require.False(t, gate.On(1))
+	}
+}
+
+func TestScopeWithTheNameOfADetailGroupDoesNotTurnItOn(t *testing.T) {
+	f := newFixture(t, setup.Catalog(spangate.Gym, new(spangate.Gate)))
+	detail := f.TracerProvider.Group(spangate.BitVerify).Tracer("app")
+	f.span("github.com/other/verify")
+	_, span := detail.Start(context.Background(), "detail")
+	span.End()
+	require.Empty(t, f.exported.GetSpans())
+}
+
+func TestNoSpanStartsWhileEverythingIsOff(t *testing.T) {
+	f := newFixture(t, setup.Environment("SETUPTEST"))
+	const goroutines = 8
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for range goroutines {
+		all.Go(func() {
+			<-start
+			for i := range 200 {
+				_, span := f.TracerProvider.Tracer(fmt.Sprint("lib/", i)).Start(context.Background(), "span")
+				span.End()
+			}
+		})
+	}
+	close(start)
+	all.Wait()
+	require.Empty(t, f.exported.GetSpans())
 }

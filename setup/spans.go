@@ -4,7 +4,6 @@ package setup
 
 import (
 	"cmp"
-	"slices"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -34,10 +33,8 @@ func (s spans) list() (scopes []control.Scope, unmatched []control.UnmatchedRule
 		}
 		scopes = append(scopes, converted)
 	}
-	for rule := range s.provider.Unmatched() {
-		if !slices.Contains(s.ready, rule.Rule) {
-			unmatched = append(unmatched, control.UnmatchedRule{Rule: s.text(rule.Rule, cmp.Or(rule.Rule.Gate, s.catalogs[0].gate)), Nearest: rule.Nearest})
-		}
+	for rule := range s.provider.Unmatched(s.ready...) {
+		unmatched = append(unmatched, control.UnmatchedRule{Rule: s.text(rule.Rule, cmp.Or(rule.Rule.Gate, s.catalogs[0].gate)), Nearest: rule.Nearest})
 	}
 	return scopes, unmatched
 }

@@ -119,11 +119,11 @@ func (p *program) leasing(can int, cmd *cobra.Command, do func(req *wire.LeaseRe
 	}
 	wait := cmd.Flags().Bool("wait", false, "stay until the lease ends, and end it on Ctrl-C")
 	return p.remote(cmd, can|changes|several, func(r *remote, arg string) (answer, error) {
-		if r.dryRun {
-			return r.predict(cmd.Name(), arg, orUser(flags.Owner), flags.AllowPending)
-		}
 		req := flags
 		req.Owner, req.TTL = orUser(req.Owner), ttl.String()
+		if r.dryRun {
+			return r.predict(cmd.Name(), arg, req)
+		}
 		if err := do(&req, arg); err != nil {
 			return answer{}, err
 		}

@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/control/client"
 	"github.com/spangate/spangate/control/wire"
 	"github.com/spangate/spangate/internal/spec"
 )
@@ -21,15 +23,15 @@ type prediction struct {
 	Groups     []wire.Group `json:"groups"`     // as they would be; the id of a lease that is not granted is empty
 }
 
-// predict returns what cmd, which is set, lease or quiet, would do with a spec, for owner. It changes
-// nothing, and refuses the specs that the process would refuse.
-func (r *remote) predict(cmd, text, owner string, allowPending bool) (answer, error) {
+// predict returns what cmd, which is set, lease or quiet, would do with a spec and req, whose Owner is
+// who asks. It changes nothing, and refuses what the process would refuse.
+func (r *remote) predict(cmd, text string, req wire.LeaseRequest) (answer, error) {
 	state, err := r.State(r.ctx)
 	if err != nil {
 		return answer{}, err
 	}
 	v := newVocabulary("", state.Groups, state.Presets)
-	entries, selected, err := v.parse(text, allowPending)
+	entries, selected, err := v.parse(text, req.AllowPending)
 	if err != nil {
 		return answer{}, err
 	}
@@ -43,12 +45,15 @@ func (r *remote) predict(cmd, text, owner string, allowPending bool) (answer, er
 		return answer{}, usagef("%s %q: it selects no group%s", cmd, text,
 			onlyIf(excludes, "; a '-' takes a name out of what the other names select. To turn a group off, quiet it by its name, without the '-'"))
 	}
+	if err := refusal(cmd, req, state); err != nil {
+		return answer{}, err
+	}
 	isSelected := make(map[string]bool)
 	for _, g := range selected {
 		isSelected[g.Name] = true
 	}
 	p := prediction{state.Generation, state.Enabled, []string{}, pendingOf(entries), state.Groups}
-	owners := map[string]string{"": label(owner)}
+	owners := map[string]string{"": label(req.Owner)}
 	for _, l := range state.Leases {
 		owners[l.ID] = label(l.Owner) + ", " + inSeconds(left(&l)) + " left"
 	}
@@ -81,4 +86,32 @@ func (r *remote) predict(cmd, text, owner string, allowPending bool) (answer, er
 		"stay", warning(stay, ""),
 		"pending", v.pending(p.Pending), "pinned", pinned(state), "changes", readOnly(state),
 	}}, nil
+}
+
+// refusal returns why the process would refuse req, its spec aside.
+func refusal(cmd string, req wire.LeaseRequest, state *client.State) error {
+	field := "owner"
+	if cmd == "set" {
+		field = "who"
+	}
+	if err := spec.CheckLine(req.Owner, spec.MaxOwnerLen); err != nil {
+		return usagef("--%s %s: %w", field, short(req.Owner), err)
+	}
+	if !spec.Visible(req.Owner) && (cmd != "set" || req.Owner != "") {
+		return usagef("--%s %q has no visible character", field, req.Owner)
+	}
+	if err := spec.CheckLine(req.Why, spec.MaxWhyLen); err != nil {
+		return usagef("--why %s: %w", short(req.Why), err)
+	}
+	if cmd == "set" {
+		return nil
+	}
+	ttl, _ := time.ParseDuration(req.TTL)
+	if most, err := time.ParseDuration(state.MaxTTL); ttl <= 0 || err == nil && ttl > most {
+		return usagef("--for %s: more than 0 and at most %s", req.TTL, short(state.MaxTTL))
+	}
+	if n := len(state.Leases); n >= state.MaxLeases {
+		return &commandError{fmt.Errorf("there are %d leases already, and the process permits %d; release some", n, state.MaxLeases), exitStale, wire.CodeTooManyLeases}
+	}
+	return nil
 }

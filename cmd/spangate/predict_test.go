@@ -42,7 +42,7 @@ func TestDryRunIsWhatTheChangeDoes(t *testing.T) {
 		cmd := rapid.SampledFrom([]string{"set", "lease", "quiet"}).Draw(t, "command")
 		allowPending := rapid.Bool().Draw(t, "allow pending")
 		before := p.State().Enabled
-		a, predicted := r.predict(cmd, spec, "bob", allowPending)
+		a, predicted := r.predict(cmd, spec, wire.LeaseRequest{Owner: "bob", TTL: "1h", AllowPending: allowPending})
 		require.Equal(t, before, p.State().Enabled, "a dry run changes nothing")
 
 		lease := wire.LeaseRequest{Owner: "bob", TTL: "1h", AllowPending: allowPending}
@@ -77,4 +77,30 @@ func TestDryRunIsWhatTheChangeDoes(t *testing.T) {
 			assert.Equal(t, []any{g.On, g.Baseline, len(g.Leases), len(g.Quiet), g.Withheld}, []any{predicted.On, predicted.Baseline, len(predicted.Leases), len(predicted.Quiet), predicted.Withheld}, g.Name)
 		}
 	})
+}
+
+func TestDryRunRefusesWhatTheProcessRefuses(t *testing.T) {
+	p := startProcess(t, control.MaxTTL(time.Minute), control.MaxLeases(1))
+	lease := func(flags ...string) []string { return append([]string{"lease", "sandbox", "--for", "1m"}, flags...) }
+	check := func(args []string, exit int) {
+		before := p.State().Generation
+		_, stderr, code := runCommand(t, append(args, "--dry-run")...)
+		assert.Equal(t, exit, code, "%q: %s", args, stderr)
+		assert.Equal(t, before, p.State().Generation)
+		_, stderr, code = runCommand(t, args...)
+		assert.Equal(t, exit, code, "%q: %s", args, stderr)
+	}
+	for _, args := range [][]string{
+		{"lease", "sandbox", "--for", "61s"}, {"lease", "sandbox", "--for", "-1s"}, {"quiet", "job", "--for", "0s"},
+		lease("--owner", "a\x1b[31m"), lease("--owner", " "), lease("--owner", strings.Repeat("x", control.MaxOwnerLen+1)),
+		lease("--why", "a\nb"), lease("--why", strings.Repeat("x", control.MaxWhyLen+1)),
+		{"set", "default", "--why", "\u202e"}, {"set", "default", "--who", "\u200b"}, {"set", "default", "--who", "a\u2028b"},
+	} {
+		check(args, exitUsage)
+	}
+	check([]string{"set", "default", "--who", strings.Repeat("x", control.MaxOwnerLen), "--why", strings.Repeat("x", control.MaxWhyLen)}, exitOK)
+	check(lease("--owner", "é", "--why", "ü"), exitOK)
+	check(lease(), exitStale)
+	check([]string{"quiet", "job", "--for", "1s"}, exitStale)
+	check([]string{"lease", "-job", "--for", "1s"}, exitUsage)
 }

@@ -168,7 +168,7 @@ func (r *remote) clients() (clients []*client.Client, listed bool, err error) {
 	return clients, listed, nil
 }
 
-// readText returns the text of a file that holds a thing. A file that is blank or longer than most bytes
+// readText returns the text of a file that holds a thing, without a byte order mark. A file that is blank or longer than most bytes
 // is an error.
 func readText(name string, most int64, thing string) (string, error) {
 	f, err := os.Open(name)
@@ -177,13 +177,14 @@ func readText(name string, most int64, thing string) (string, error) {
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	text := strings.TrimPrefix(string(b), "\ufeff")
 	switch {
 	case err == nil && int64(len(b)) > most:
 		err = fmt.Errorf("%s is longer than %d bytes, which no %s is", name, most, thing)
-	case err == nil && strings.TrimSpace(string(b)) == "":
+	case err == nil && strings.TrimSpace(text) == "":
 		err = fmt.Errorf("%s is empty", name)
 	}
-	return string(b), err
+	return text, err
 }
 
 // result is what one of several processes answered, as JSON.

@@ -116,11 +116,11 @@ A name that is not registered in the process is an error and changes nothing, un
 	reasonFlags(cmd, "who", "who asks (default: you); a name that the authoriser gives replaces it", &flags.Who, &flags.Why)
 	pendingFlag(cmd, &flags.AllowPending)
 	return p.remote(cmd, changes|dryRuns|several, func(r *remote, arg string) (answer, error) {
-		if r.dryRun {
-			return r.predict(cmd.Name(), arg, "", flags.AllowPending)
-		}
 		b := flags
 		b.Spec, b.Who = arg, orUser(b.Who)
+		if r.dryRun {
+			return r.predict(cmd.Name(), arg, wire.LeaseRequest{Owner: b.Who, Why: b.Why, AllowPending: b.AllowPending})
+		}
 		return r.changed(r.SetBaseline(r.ctx, b, r.condition))
 	})
 }

@@ -92,18 +92,27 @@ type Control interface {
 	// forgets them. They must be called without the lock. Those that are not taken are logged
 	// by the next change that the registry makes by its own methods.
 	Records() []func()
-	// Release ends the right; the plan stays in force.
+	// Release ends the right, and unregisters what [Attach] registered, unless it has been
+	// replaced since. The plan stays in force.
 	Release()
 	// End unlocks the registry. No method calls the logger.
 	End()
 }
 
+// Registration has the arguments of Registry.Register.
+type Registration struct {
+	Catalog *spangate.Catalog
+	Gate    *spangate.Gate
+	Options any // a []registry.RegisterOption
+}
+
 // ErrControlled is the error of [Attach] for a registry that has a control.
 var ErrControlled = errors.New("registry has a controller")
 
-// Attach returns a control of r, which is a *registry.Registry and not nil, with a change begun:
-// the registry is locked, now is its generation, and the caller must call End. A registry has one
-// control at a time; the error is [ErrControlled].
+// Attach makes the registrations of add and returns a control of r, which is a *registry.Registry and
+// not nil, with a change begun: the registry is locked, now is its generation, and the caller must call
+// End. A registry has one control at a time. The error is [ErrControlled] or one of Registry.Register;
+// nothing is changed then.
 //
 // Until the control is released, observe is called with each generation that the registry makes
 // by its own methods, and not with those of Commit: in order, with the lock held, and when the
@@ -111,4 +120,4 @@ var ErrControlled = errors.New("registry has a controller")
 // panic in it reaches the caller of the method; the change stays made.
 //
 // Package registry sets Attach; it is a variable since this package can't import that one.
-var Attach func(r any, observe func(Generation)) (c Control, now Generation, err error)
+var Attach func(r any, add []Registration, observe func(Generation)) (c Control, now Generation, err error)

@@ -23,6 +23,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"regexp"
 	"strings"
@@ -128,12 +129,25 @@ func StripRolloutPrefix(next http.Handler) http.Handler {
 		id, _, found := strings.Cut(path, "/")
 		if prefixed && found {
 			if ctx, err := ContextWithRolloutID(r.Context(), id); err == nil {
-				http.StripPrefix(pathPrefix+id, next).ServeHTTP(w, r.WithContext(ctx))
-				return
+				r = r.WithContext(ctx)
+				r.URL = withPath(*r.URL, path[len(id):])
 			}
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// withPath returns u with a path that is the end of its own. http.StripPrefix answers 404 if the part
+// before it is escaped.
+func withPath(u url.URL, path string) *url.URL {
+	if raw := strings.SplitN(u.RawPath, "/", 4); len(raw) == 4 {
+		u.RawPath = "/" + raw[3]
+	}
+	u.Path = path
+	if u.EscapedPath() != u.RawPath {
+		u.RawPath = "" // it was an escaped '/' that ended the prefix
+	}
+	return &u
 }
 
 // RolloutIDs returns a span processor that puts [RolloutIDKey] on every span that starts in a

@@ -66,12 +66,26 @@ func TestRolloutPrefixIsStrippedAndItsIDIsOnEverySpanOfTheRequest(t *testing.T) 
 	}
 }
 
-// net/http's StripPrefix answers a path whose escapes hide the prefix.
-func TestEscapedPrefixIsNotFound(t *testing.T) {
-	handler := gym.StripRolloutPrefix(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("called") }))
-	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/%6Eg-rollout/0-3/verify", nil))
-	assert.Equal(t, http.StatusNotFound, w.Code)
+func TestPathsWithEscapesReachTheirHandler(t *testing.T) {
+	for path, name := range map[string]string{
+		"/ng-rollout/0-3/v1/responses":     "responses",
+		"/%6Eg-rollout/0-3/v1/responses":   "responses",
+		"/ng%2Drollout/%30-3/v1/responses": "responses",
+		"/%6Eg-rollout/0-3/v1/a%2Fb":       "a/b",
+		"/ng-rollout%2F0-3/v1/a":           "a",
+		"/ng-rollout/0-3%2Fv1/a%20b":       "a b",
+	} {
+		mux := http.NewServeMux()
+		mux.HandleFunc("POST /v1/{name}", func(w http.ResponseWriter, r *http.Request) {
+			assert.Equal(t, name, r.PathValue("name"), path)
+			assert.Equal(t, "0-3", gym.RolloutID(r.Context()), path)
+		})
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, path, nil)
+		before := *r.URL
+		gym.StripRolloutPrefix(mux).ServeHTTP(w, r)
+		assert.Equal(t, http.StatusOK, w.Code, path)
+		assert.Equal(t, before, *r.URL, "the caller's request stays as it is")
+	}
 }
 
 func TestNilHandlerAnswersNotFound(t *testing.T) {

@@ -6,7 +6,9 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -103,6 +105,53 @@ func TestConcurrentFirstUsesOfAScopeAskDiscoverOnce(t *testing.T) {
 	before := scopesOf(f.TracerProvider)[0].Started
 	assert.False(t, started(f.Tracer("lib")))
 	assert.Equal(t, before, scopesOf(f.TracerProvider)[0].Started)
+}
+
+func TestTracerWaitsUntilTheGroupOfItsScopeIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		found, release := finder{gate: spangate.NewGate(0), group: 1}, make(chan struct{})
+		found.hook = func(string) { <-release }
+		f := newFixture(t, 0, otelgate.Discover(found.find))
+		var spans, returned atomic.Int64
+		for range 8 {
+			go func() {
+				for _, p := range []*otelgate.TracerProvider{f.TracerProvider, f.Transparent(), f.WithGate(found.gate)} {
+					for _, version := range []string{"1", "2"} {
+						if started(p.Tracer("lib", trace.WithInstrumentationVersion(version))) {
+							spans.Add(1)
+						}
+					}
+				}
+				returned.Add(1)
+			}()
+		}
+		synctest.Wait()
+		assert.Zero(t, returned.Load())
+		assert.True(t, started(f.Group(on).WithGate(spangate.NewGate(on)).Tracer("lib")), "the group of a view is known")
+		close(release)
+		synctest.Wait()
+		assert.EqualValues(t, 8, returned.Load())
+		assert.Zero(t, spans.Load())
+		assert.Equal(t, []string{"lib"}, found.calls)
+	})
+}
+
+// Each call of the function asks for a tracer of the scope that the other call is about.
+func TestCallsOfDiscoverDoNotWaitForEachOther(t *testing.T) {
+	found, both := finder{gate: spangate.NewGate(0), group: 1}, new(sync.WaitGroup)
+	f := newFixture(t, 0, otelgate.Discover(found.find))
+	both.Add(2)
+	found.hook = func(scope string) {
+		both.Done()
+		both.Wait()
+		f.Tracer(map[string]string{"a": "b", "b": "a"}[scope])
+	}
+	var group sync.WaitGroup
+	for _, scope := range []string{"a", "b"} {
+		group.Go(func() { assert.False(t, started(f.Tracer(scope))) })
+	}
+	group.Wait()
+	assert.ElementsMatch(t, []string{"a", "b"}, found.calls)
 }
 
 // A function that registers a gate logs, and a log handler may start spans, even of the scope that

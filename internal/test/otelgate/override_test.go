@@ -29,7 +29,7 @@ func overrideOf(id string, m spangate.Mask) *spangate.Override {
 func attributeOf(s tracetest.SpanStub, key attribute.Key) string {
 	for _, a := range s.Attributes {
 		if a.Key == key {
-			return a.Value.Emit()
+			return fmt.Sprint(a.Value.AsInterface())
 		}
 	}
 	return ""

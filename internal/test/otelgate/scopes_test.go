@@ -208,6 +208,24 @@ func TestUnmatchedRulesAreThoseThatDecideNothing(t *testing.T) {
 	assert.Equal(t, []otelgate.UnmatchedRule{{Rule: lib, Nearest: "lib/a"}, {Rule: any}}, slices.Collect(f.Unmatched()))
 }
 
+func TestUnmatchedLeavesOutTheRulesOfItsArguments(t *testing.T) {
+	lib, db := otelgate.Rule{Scope: "lib", Group: 1}, otelgate.Rule{Scope: "db", Group: 1}
+	f := newFixture(t, on, lib, db)
+	assert.Equal(t, []otelgate.UnmatchedRule{{Rule: db}}, slices.Collect(f.Unmatched(lib)))
+	assert.Empty(t, slices.Collect(f.Unmatched(db, lib)))
+}
+
+func TestNearestScopeIsOneOfTheFirst1000Seen(t *testing.T) {
+	late, first := otelgate.Rule{Scope: "example.com/late.db", Group: 1}, otelgate.Rule{Scope: "example.com/zzz", Group: 1}
+	f := newFixture(t, on, late, first)
+	f.Tracer("github.com/zzz")
+	for i := range 999 {
+		f.Tracer(fmt.Sprint("plugin", i))
+	}
+	f.Tracer("github.com/late.db")
+	assert.Equal(t, []otelgate.UnmatchedRule{{Rule: late}, {Rule: first, Nearest: "github.com/zzz"}}, slices.Collect(f.Unmatched()))
+}
+
 func TestNearestScopeOfALongNameIsFound(t *testing.T) {
 	long := "example.com/" + fmt.Sprintf("%01000d", 0)
 	f := newFixture(t, on, otelgate.Rule{Scope: long + "/sql", Group: 1}, otelgate.Rule{Scope: long, Group: 1})
