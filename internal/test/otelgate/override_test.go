@@ -4,6 +4,7 @@ package test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
