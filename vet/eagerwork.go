@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package vet
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/edge"
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// EagerWork reports attributes and formatting for a span that are computed although it is off.
+var EagerWork = rule("eagerwork", "check that work for a span is done only while it is on", eagerWork)
+
+func eagerWork(r *reporter) {
+	for c := range r.root.Preorder((*ast.IfStmt)(nil)) {
+		r.workAbove(c)
+	}
+	for c := range r.root.Preorder((*ast.CallExpr)(nil)) {
+		call := c.Node().(*ast.CallExpr)
+		if r.guard(c) != nil {
+			continue
+		}
+		if r.calls(call) == funcDo {
+			r.workInOptions(c, call, nil)
+		} else if i := slices.IndexFunc(r.starts, func(st *start) bool { return st.call == call && st.gated }); i >= 0 {
+			r.workInOptions(c, call, r.starts[i])
+		}
+	}
+}
+
+// workAbove reports the statements right before `if gate.On(…)` that make what only its block uses.
+func (r *reporter) workAbove(c inspector.Cursor) {
+	guard := c.Node().(*ast.IfStmt)
+	d := r.positive(guard.Cond)
+	if d == nil || d.variable != nil || c.ParentEdgeKind() != edge.BlockStmt_List {
+		return
+	}
+	moved := []ast.Node{guard.Body} // what may use the variables
+	var between []ast.Node          // statements that stay
+	var first, last ast.Stmt
+	works, contiguous := false, true
+	var names []string
+	for before, ok := c.PrevSibling(); ok; before, ok = before.PrevSibling() {
+		stmt := before.Node()
+		variables, values := r.makes(stmt)
+		if len(variables) == 0 || !r.onlyIn(variables, append(moved, stmt)) ||
+			len(between) > 0 && !r.stable(values) {
+			between = append(between, stmt)
+			continue
+		}
+		moved = append(moved, stmt)
+		works = works || slices.ContainsFunc(values, r.isWork)
+		for _, v := range variables {
+			if !slices.Contains(names, v.Name()) {
+				names = append(names, v.Name())
+			}
+		}
+		contiguous = contiguous && len(between) == 0
+		first = stmt.(ast.Stmt)
+		if last == nil {
+			last = first
+		}
+	}
+	if !works {
+		return
+	}
+	slices.Reverse(names)
+	var edits []analysis.TextEdit
+	if contiguous {
+		text := r.source(ast.Node(span{first.Pos(), last.End()}))
+		remove := r.removeLine(span{first.Pos(), last.End()})
+		at := guard.Body.Lbrace + 1
+		indent := r.indent(guard)
+		edits = []analysis.TextEdit{remove, {Pos: at, End: at, NewText: []byte("\n" + indent + "\t" + strings.ReplaceAll(text, "\n", "\n\t"))}}
+		if strings.Contains(text, "`") || r.commentBetween(last.End(), guard.Pos()) {
+			edits = nil // indenting would change a raw string
+		}
+	}
+	r.report(first, edits, "Move into the block",
+		"%s: used only if %s, but made either way; move it into the block", strings.Join(names, ", "), d.text())
+}
+
+// span is a part of a file.
+type span struct{ pos, end token.Pos }
+
+func (s span) Pos() token.Pos { return s.pos }
+func (s span) End() token.Pos { return s.end }
+
+func (r *reporter) commentBetween(pos, end token.Pos) bool {
+	for _, f := range r.pass.Files {
+		for _, c := range f.Comments {
+			if pos <= c.Pos() && c.End() <= end {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// makes returns the local variables that stmt, `x := f(y)` or the like, sets and the values that it
+// evaluates for them, or nil if it may do more than that.
+func (r *reporter) makes(stmt ast.Node) (variables []*types.Var, values []ast.Expr) {
+	var names []ast.Expr
+	switch n := stmt.(type) {
+	case *ast.AssignStmt:
+		if n.Tok != token.DEFINE && n.Tok != token.ASSIGN {
+			return nil, nil
+		}
+		names, values = n.Lhs, n.Rhs
+	case *ast.DeclStmt:
+		decl, ok := n.Decl.(*ast.GenDecl)
+		if !ok || decl.Tok != token.VAR || len(decl.Specs) != 1 {
+			return nil, nil
+		}
+		spec := decl.Specs[0].(*ast.ValueSpec)
+		for _, id := range spec.Names {
+			names = append(names, id)
+		}
+		values = spec.Values
+	default:
+		return nil, nil
+	}
+	for _, e := range names {
+		id, ok := e.(*ast.Ident)
+		if !ok {
+			return nil, nil
+		}
+		v, ok := r.info.ObjectOf(id).(*types.Var)
+		if !ok || globalName(v) != "" || v.Pkg() != r.pass.Pkg {
+			return nil, nil
+		}
+		variables = append(variables, v)
+	}
+	if slices.ContainsFunc(values, func(e ast.Expr) bool { return !r.pure(e) }) {
+		return nil, nil
+	}
+	return variables, values
+}
+
+// onlyIn reports whether all mentions of the variables are in the nodes, and each is declared in one
+// of them or above.
+func (r *reporter) onlyIn(variables []*types.Var, nodes []ast.Node) bool {
+	for _, v := range variables {
+		for _, c := range r.mentions[v] {
+			if !slices.ContainsFunc(nodes, func(n ast.Node) bool { return within(c.Node(), n) }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// stable reports whether the values are the same wherever they are evaluated: of constants, and of
+// variables that hold no memory and are set once.
+func (r *reporter) stable(values []ast.Expr) bool {
+	stable := true
+	for _, e := range values {
+		ast.Inspect(e, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				if _, isPackage := r.info.Uses[rootIdent(n)].(*types.PkgName); isPackage {
+					return false
+				}
+				stable = stable && r.info.Selections[n] != nil && r.info.Selections[n].Kind() == types.MethodVal
+			case *ast.IndexExpr, *ast.StarExpr, *ast.SliceExpr:
+				stable = false
+			case *ast.Ident:
+				if v, ok := r.info.Uses[n].(*types.Var); ok {
+					_, basic := v.Type().Underlying().(*types.Basic)
+					values, all := r.values(v)
+					parameter := slices.ContainsFunc(r.mentions[v], func(c inspector.Cursor) bool { return c.ParentEdgeKind() == edge.Field_Names })
+					stable = stable && basic && !v.IsField() && globalName(v) == "" && (all && len(values) == 1 || parameter && len(values) == 0)
+				}
+			}
+			return true
+		})
+	}
+	return stable
+}
+
+func rootIdent(sel *ast.SelectorExpr) *ast.Ident {
+	id, _ := sel.X.(*ast.Ident)
+	return id
+}
+
+// isWork reports whether e calls a function.
+func (r *reporter) isWork(e ast.Expr) bool {
+	work := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && r.callee(call) != nil {
+			work = true
+		}
+		return !work
+	})
+	return work
+}
+
+// pure reports whether e only reads memory and formats: it may be evaluated later or never.
+func (r *reporter) pure(e ast.Expr) bool {
+	pure := true
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			pure = pure && r.pureCall(n)
+		case *ast.FuncLit:
+			pure = false
+		case *ast.UnaryExpr:
+			pure = pure && n.Op != token.ARROW
+		}
+		return pure
+	})
+	return pure
+}
+
+func (r *reporter) pureCall(call *ast.CallExpr) bool {
+	if tv := r.info.Types[call.Fun]; tv.IsType() {
+		return true
+	} else if tv.IsBuiltin() {
+		id, _ := ast.Unparen(call.Fun).(*ast.Ident)
+		return id != nil && slices.Contains([]string{"append", "cap", "len", "make", "max", "min", "new"}, id.Name)
+	}
+	fn := r.callee(call)
+	if fn == nil || fn.Pkg() == nil && fn.Name() != "Error" {
+		return false
+	}
+	signature := fn.Signature()
+	if signature.Recv() != nil {
+		if isNamed(signature.Recv().Type(), otelPackage+"/attribute", "Key") {
+			return true
+		}
+		return signature.Params().Len() == 0 && (fn.Name() == "String" || fn.Name() == "Error")
+	}
+	switch p := fn.Pkg().Path(); p {
+	case "fmt":
+		return strings.HasPrefix(fn.Name(), "Sprint")
+	case "strconv", "strings", otelPackage + "/attribute":
+		return true
+	default:
+		return strings.HasPrefix(p, otelPackage+"/semconv/") || p == tracePackage && strings.HasPrefix(fn.Name(), "With")
+	}
+}
+
+// workInOptions reports attributes among the options of a Start or Do.
+func (r *reporter) workInOptions(c inspector.Cursor, call *ast.CallExpr, st *start) {
+	for i, arg := range call.Args {
+		option, ok := ast.Unparen(arg).(*ast.CallExpr)
+		if !ok || r.calls(option) != funcWithAttributes || len(option.Args) == 0 {
+			continue
+		}
+		constant := !slices.ContainsFunc(option.Args, func(e ast.Expr) bool { return !r.constantAttribute(e) })
+		if constant {
+			continue
+		}
+		r.report(option, r.setInside(c, call, st, i, option), "Set the attributes if the span records",
+			"these attributes are made while the span is off, too; set them on the span, if it is recording")
+		return
+	}
+}
+
+// constantAttribute reports whether e, an attribute, is made of constants.
+func (r *reporter) constantAttribute(e ast.Expr) bool {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	return ok && !slices.ContainsFunc(call.Args, func(e ast.Expr) bool { return r.info.Types[e].Value == nil })
+}
+
+// setInside returns the edits that move the attributes from the option, argument i of the call,
+// behind the start or into the function of Do.
+func (r *reporter) setInside(c inspector.Cursor, call *ast.CallExpr, st *start, i int, option *ast.CallExpr) []analysis.TextEdit {
+	last := option.Args[len(option.Args)-1]
+	attributes := r.source(span{option.Args[0].Pos(), last.End()})
+	if option.Ellipsis.IsValid() {
+		attributes += "..."
+	}
+	if strings.Contains(attributes, "\n") || slices.ContainsFunc(option.Args, func(e ast.Expr) bool { return !r.pure(e) }) {
+		return nil
+	}
+	remove := analysis.TextEdit{Pos: call.Args[i-1].End(), End: call.Args[i].End()}
+	var at token.Pos
+	var name, indent string
+	switch {
+	case st == nil: // Do: at the beginning of its function
+		lit, ok := ast.Unparen(call.Args[3]).(*ast.FuncLit)
+		if !ok {
+			return nil
+		}
+		params := lit.Type.Params.List
+		names := params[len(params)-1].Names
+		if len(names) == 0 || names[len(names)-1].Name == "_" || len(lit.Body.List) == 0 {
+			return nil
+		}
+		name, at, indent = names[len(names)-1].Name, lit.Body.Lbrace+1, r.indent(lit.Body.List[0])
+	default:
+		if st.span == nil || st.assign == nil || c.Parent().ParentEdgeKind() != edge.BlockStmt_List {
+			return nil
+		}
+		name, at, indent = st.span.Name(), st.assign.End(), r.indent(st.assign)
+	}
+	if name == "" || strings.Contains(attributes, name+".") {
+		return nil
+	}
+	text := "\n" + indent + "if " + name + ".IsRecording() {\n" + indent + "\t" + name + ".SetAttributes(" + attributes + ")\n" + indent + "}"
+	return []analysis.TextEdit{remove, {Pos: at, End: at, NewText: []byte(text)}}
+}
