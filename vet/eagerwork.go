@@ -41,48 +41,58 @@ func (r *reporter) workAbove(c inspector.Cursor) {
 	if d == nil || d.variable != nil || c.ParentEdgeKind() != edge.BlockStmt_List {
 		return
 	}
-	moved := []ast.Node{guard.Body} // what may use the variables
-	var between []ast.Node          // statements that stay
-	var first, last ast.Stmt
-	works, contiguous := false, true
-	var names []string
+	type candidate struct {
+		stmt      ast.Node
+		variables []*types.Var
+		values    []ast.Expr
+		distance  int // to the guard, in statements
+	}
+	var moved []candidate
+	distance := 0
 	for before, ok := c.PrevSibling(); ok; before, ok = before.PrevSibling() {
-		stmt := before.Node()
-		variables, values := r.makes(stmt)
-		if len(variables) == 0 || !r.onlyIn(variables, append(moved, stmt)) ||
-			len(between) > 0 && !r.stable(values) {
-			between = append(between, stmt)
-			continue
+		if variables, values := r.makes(before.Node()); len(variables) > 0 {
+			moved = append(moved, candidate{before.Node(), variables, values, distance})
 		}
-		moved = append(moved, stmt)
-		works = works || slices.ContainsFunc(values, r.isWork)
-		for _, v := range variables {
+		distance++
+	}
+	// Drop what the code elsewhere uses, and what may change on the way to the guard, until the rest
+	// can move as a whole.
+	for dropped := true; dropped; {
+		nodes := []ast.Node{guard.Body}
+		for _, m := range moved {
+			nodes = append(nodes, m.stmt)
+		}
+		near := 0
+		before := len(moved)
+		moved = slices.DeleteFunc(moved, func(m candidate) bool {
+			if m.distance == near {
+				near++
+			}
+			return !r.onlyIn(m.variables, nodes) || m.distance >= near && !r.stable(m.values)
+		})
+		dropped = len(moved) < before
+	}
+	works := false
+	var names []string
+	for _, m := range slices.Backward(moved) {
+		works = works || slices.ContainsFunc(m.values, r.isWork)
+		for _, v := range m.variables {
 			if !slices.Contains(names, v.Name()) {
 				names = append(names, v.Name())
 			}
-		}
-		contiguous = contiguous && len(between) == 0
-		first = stmt.(ast.Stmt)
-		if last == nil {
-			last = first
 		}
 	}
 	if !works {
 		return
 	}
-	slices.Reverse(names)
+	first, last := moved[len(moved)-1], moved[0]
 	var edits []analysis.TextEdit
-	if contiguous {
-		text := r.source(ast.Node(span{first.Pos(), last.End()}))
-		remove := r.removeLine(span{first.Pos(), last.End()})
-		at := guard.Body.Lbrace + 1
-		indent := r.indent(guard)
-		edits = []analysis.TextEdit{remove, {Pos: at, End: at, NewText: []byte("\n" + indent + "\t" + strings.ReplaceAll(text, "\n", "\n\t"))}}
-		if strings.Contains(text, "`") || r.commentBetween(last.End(), guard.Pos()) {
-			edits = nil // indenting would change a raw string
-		}
+	all := span{first.stmt.Pos(), last.stmt.End()}
+	if first.distance == len(moved)-1 && !r.spansLines(all) && !r.commentBetween(last.stmt.End(), guard.Pos()) {
+		at, indent := guard.Body.Lbrace+1, "\n"+r.indent(guard)+"\t"
+		edits = []analysis.TextEdit{r.removeLine(all), {Pos: at, End: at, NewText: []byte(indent + strings.ReplaceAll(r.source(all), "\n", "\n\t"))}}
 	}
-	r.report(first, edits, "Move into the block",
+	r.report(first.stmt, edits, "Move into the block",
 		"%s: used only if %s, but made either way; move it into the block", strings.Join(names, ", "), d.text())
 }
 
@@ -92,10 +102,21 @@ type span struct{ pos, end token.Pos }
 func (s span) Pos() token.Pos { return s.pos }
 func (s span) End() token.Pos { return s.end }
 
+// spansLines reports whether a string in s is of several lines, so that to indent would change it.
+func (r *reporter) spansLines(s span) bool {
+	for c := range r.root.Preorder((*ast.BasicLit)(nil)) {
+		if lit := c.Node(); within(lit, s) && strings.Contains(lit.(*ast.BasicLit).Value, "\n") {
+			return true
+		}
+	}
+	return false
+}
+
+// commentBetween reports whether a comment begins on a line of its own between pos and end.
 func (r *reporter) commentBetween(pos, end token.Pos) bool {
 	for _, f := range r.pass.Files {
 		for _, c := range f.Comments {
-			if pos <= c.Pos() && c.End() <= end {
+			if pos <= c.Pos() && c.End() <= end && r.pass.Fset.Position(pos).Line < r.pass.Fset.Position(c.Pos()).Line {
 				return true
 			}
 		}

@@ -91,8 +91,8 @@ func (r *reporter) escapes(c inspector.Cursor) bool {
 	return false
 }
 
-// askAtSite returns the edits that replace the variable of d by the question, where every name in
-// it means the same at each use, or nil.
+// askAtSite returns the edits that replace the variable of d by the question, or nil: it must be used
+// once, or the gate would be asked twice, and every name of the question must mean the same there.
 func (r *reporter) askAtSite(d *decision) []analysis.TextEdit {
 	values, all := r.values(d.variable)
 	if !all || len(values) != 1 || ast.Unparen(values[0].expr) != d.call || r.calls(d.call) == funcLoad {
@@ -139,6 +139,9 @@ func (r *reporter) askAtSite(d *decision) []analysis.TextEdit {
 			}
 		}
 		edits = append(edits, analysis.TextEdit{Pos: use.Node().Pos(), End: use.Node().End(), NewText: []byte(r.source(d.call))})
+	}
+	if len(edits) != 1 {
+		return nil
 	}
 	if v := d.variable.(*types.Var); !v.IsField() && globalName(v) == "" {
 		assign, ok := d.kept.Parent().Node().(*ast.AssignStmt)

@@ -86,7 +86,7 @@ var harmless = []string{"SetAttributes", "AddEvent", "AddLink", "RecordError", "
 func (r *reporter) openSpan(st *start) {
 	span, ok := st.span.(*types.Var)
 	function := r.function(st.cur)
-	if !ok || span.IsField() || globalName(span) != "" || body(function) == nil || !within2(span, function.Node()) {
+	if !ok || span.IsField() || globalName(span) != "" || body(function) == nil || span.Pos() < function.Node().Pos() || span.Pos() >= function.Node().End() {
 		return
 	}
 	var handled []ast.Node
@@ -156,10 +156,6 @@ func (r *reporter) openSpan(st *start) {
 		edits = []analysis.TextEdit{{Pos: st.assign.End(), End: st.assign.End(), NewText: []byte("\n" + r.indent(st.assign) + "defer " + span.Name() + ".End()")}}
 	}
 	r.report(st.assign, edits, "Defer "+span.Name()+".End()", "a path out of the function does not end %s, which is started here; defer %[1]s.End() in the block", span.Name())
-}
-
-func within2(v *types.Var, function ast.Node) bool {
-	return function.Pos() <= v.Pos() && v.Pos() < function.End()
 }
 
 // loop returns the innermost loop in the function of c that runs c, or nil.

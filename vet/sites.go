@@ -372,4 +372,5 @@ func (s *sites) inTest(n ast.Node) bool {
 	return strings.HasSuffix(s.pass.Fset.File(n.Pos()).Name(), "_test.go")
 }
 
+// within reports whether n is in outer.
 func within(n, outer ast.Node) bool { return outer.Pos() <= n.Pos() && n.End() <= outer.End() }

@@ -60,3 +60,14 @@ func copies(members []member, pointers []*spangate.Gate, queue chan member, of c
 	pointers = append(pointers, new(spangate.Gate))
 	_ = slices.Clone(pointers)
 }
+
+func suppressed(gate *spangate.Gate) {
+	//spangate:ignore othercatalog a comment above
+	_ = gate.On(0)
+	_ = gate.On(0) //spangate:ignore othercatalog a comment behind
+
+	//spangate:ignore hoisted another rule
+	_ = gate.On(0) // want `On\(0\) is always false`
+
+	_ = gate.On(0) /* want `On\(0\) is always false` */ //spangate:ignore othercatalog
+}
