@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/analysis/passes/inspect"
 	"golang.org/x/tools/go/ast/edge"
 	"golang.org/x/tools/go/ast/inspector"
 	"golang.org/x/tools/go/types/typeutil"
@@ -44,7 +43,6 @@ var sitesAnalyzer = &analysis.Analyzer{
 	Name:       "spangatesites",
 	Doc:        "find spans, gates and catalogs for the other analyzers",
 	Run:        findSites,
-	Requires:   []*analysis.Analyzer{inspect.Analyzer},
 	ResultType: reflect.TypeFor[*sites](),
 	FactTypes:  []analysis.Fact{new(startFact), new(onFact), new(installFact), new(program)},
 }
@@ -99,7 +97,7 @@ func findSites(pass *analysis.Pass) (any, error) {
 	if !relevant {
 		return s, nil
 	}
-	s.root = pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root()
+	s.root = inspector.New(pass.Files).Root()
 	s.mentions = map[types.Object][]inspector.Cursor{}
 	for c := range s.root.Preorder((*ast.Ident)(nil)) {
 		if obj := s.info.ObjectOf(c.Node().(*ast.Ident)); obj != nil {
