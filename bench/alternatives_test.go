@@ -36,9 +36,9 @@ func serve(p trace.TracerProvider) {
 	server.End()
 }
 
-// alternatives are ways not to have the spans of a library. Each is given the processor that exports.
-// Of the four spans of a request, exported are exported; orphans of them have a parent that is not;
-// lost is how many of the other libraries are missing.
+// alternatives are ways not to have the spans of a library; provider makes each, with the processor that
+// exports. exported is how many of the four spans of a request are exported, orphans how many of these have
+// a parent that is not, and lost how many spans of the other libraries are not exported.
 var alternatives = []struct {
 	name                    string
 	provider                func(sdktrace.SpanProcessor) trace.TracerProvider
@@ -143,8 +143,7 @@ func TestShapeOfTheTraceWithEachAlternative(t *testing.T) {
 	}
 }
 
-// TestWithoutTheUnwantedSpansTheGateKeepsOneTrace has what the numbers of the test above do not say:
-// the spans beneath the one that is off are the server's children.
+// The spans beneath the one that is off are the server's children.
 func TestWithoutTheUnwantedSpansTheGateKeepsOneTrace(t *testing.T) {
 	ended := tracetest.NewSpanRecorder()
 	serve(gatedOf(ended, spangate.PresetAll.Without(spangate.BitSandbox)))

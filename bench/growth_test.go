@@ -173,9 +173,9 @@ func read(n, checks int) {
 }
 
 // BenchmarkGrowthGoroutinesSpan has 1 to GOMAXPROCS goroutines start and end spans of one site,
-// each b.N of them. The gate counts every one: if the goroutines waited for each other at the
-// count, the rows through the gate would grow more with the goroutines than those of the SDK alone,
-// whose own growth is the memory allocator's and the garbage collector's.
+// each b.N of them. The gate counts every span. If goroutines waited for each other to count, the
+// rows through the gate would grow more with the number of goroutines than those of the SDK alone.
+// Those grow too, by the work of the memory allocator and the garbage collector.
 func BenchmarkGrowthGoroutinesSpan(b *testing.B) {
 	for n := 1; n <= runtime.GOMAXPROCS(0); n *= 2 {
 		b.Run(fmt.Sprintf("SDK, started by %d", n), func(b *testing.B) { startTogether(b, n, recording()) })

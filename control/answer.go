@@ -52,7 +52,7 @@ func marshal(v any) []byte {
 // two answers of one generation: Now, Writable, and the Left of each lease. It is immutable.
 type snapshot struct {
 	view     *view
-	roots    []string // which may change within a generation, as sample
+	roots    []string // may change within a generation, as sample may
 	sample   *sample
 	hadRoots bool // a snapshot of this generation has had roots, so an equal tag may be of another state
 	tag      string
@@ -71,7 +71,7 @@ type snapshots struct {
 // had to wait for that gets the generation that is current after the wait.
 func (s *snapshots) get(c *Controller) *snapshot {
 	origins := c.origins(c.view.Load()) // calls the program, so not with the lock held
-	m, _ := c.sample(maxSampleAge)      // as well
+	m, _ := c.sample(maxSampleAge)      // calls the program too
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := c.view.Load()

@@ -230,6 +230,7 @@ func TestExclusionThatPythonReadsIsWarnedAbout(t *testing.T) {
 	for _, c := range []struct{ name, spec, instead string }{
 		{control.EnvGymSpanGroups, "default,-rollout", control.EnvGymSpanGroups + "=job,server,http_client"},
 		{control.EnvLensSpanGroups, " -SANDBOX , per_rollout,query", control.EnvLensSpanGroups + "=server,http_client,rollout,verify,agent,model_call"},
+		{control.EnvGymSpanGroups, "-rollout,default", control.EnvGymSpanGroups + "=job,server,http_client"},
 		{control.EnvGymSpanGroups, "-all", control.EnvGymTracesEnabled + "=0"},
 	} {
 		b, err := control.FromLookup(lookup(map[string]string{control.EnvGymEnabled: "1", c.name: c.spec}))
@@ -243,7 +244,7 @@ func TestExclusionThatPythonReadsIsWarnedAbout(t *testing.T) {
 		require.Contains(t, last, `instead="`+c.instead+`"`)
 		baselines = append(baselines, b)
 	}
-	require.Equal(t, 3, log.lines())
+	require.Equal(t, 4, log.lines())
 
 	for _, env := range []map[string]string{
 		{control.EnvGymEnabled: "1", control.EnvGymSpanGroups: "default,late-name"},
@@ -254,7 +255,7 @@ func TestExclusionThatPythonReadsIsWarnedAbout(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, b.Why, "nemo-lens")
 	}
-	require.Equal(t, 3, log.lines(), log.String())
+	require.Equal(t, 4, log.lines(), log.String())
 	for _, b := range baselines {
 		newFixture(t, control.StartupBaseline(b)) // the reason is accepted
 	}

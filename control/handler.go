@@ -34,8 +34,9 @@ func CrossOrigin(p *http.CrossOriginProtection) HandlerOption {
 //	mux.Handle("/spans/", http.StripPrefix("/spans", control.Handler(c, …)))
 //
 // Any client that can reach it can read it. A change that a browser sends for another site is
-// refused with 403. The answer to a GET is built once after each change of the state, with
-// [Scopes] at most once a second too, and shared by all clients. The handler of a nil controller answers every request with 503.
+// refused with 403. The answer to a GET is built once after each change of the state, and with [Scopes]
+// also for new counts, at most once a second. All clients share it. The handler of a nil controller
+// answers every request with 503.
 func Handler(c *Controller, opts ...HandlerOption) http.Handler {
 	h := &handler{c: c, crossOrigin: http.NewCrossOriginProtection()}
 	apply(h, opts)
@@ -161,6 +162,9 @@ func (h *handler) serveChange(w http.ResponseWriter, r *http.Request, change cha
 		h.fail(w, r, by, err)
 	case l == nil:
 		h.answerState(w, h.snapshots.get(h.c))
+	case r.Method == http.MethodPost && prefersHTML(r.Header): // the form of the page, without a script
+		w.Header().Set("Location", "./")
+		w.WriteHeader(http.StatusSeeOther)
 	case r.Method == http.MethodPost:
 		w.Header().Set("Location", "leases/"+l.id)
 		h.answerLease(w, http.StatusCreated, l)

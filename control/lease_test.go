@@ -415,6 +415,7 @@ func TestLeaseWithoutEffectIsRefused(t *testing.T) {
 func TestSizeOfLeasesIsBounded(t *testing.T) {
 	f := newFixture(t)
 	long := control.LeaseRequest{Owner: "me", Spec: "job" + strings.Repeat(" ", spangate.MaxSpecLen-3), TTL: time.Hour}
+	require.Equal(t, 4<<20, control.MaxLeasesLen)
 	var last control.Lease
 	held := 0
 	for ; held+len(long.Owner)+len(long.Spec) <= control.MaxLeasesLen; held += len(long.Owner) + len(long.Spec) {

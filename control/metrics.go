@@ -70,7 +70,7 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 	return err1
 }
 
-// groupAndScope has the attributes of spans; the group of spans in none is empty.
+// groupAndScope has the attributes of spans; group is empty for spans in no group.
 type groupAndScope struct{ group, scope string }
 
 func byGroupAndScope(scopes []ScopeInfo) map[groupAndScope]*Spans {

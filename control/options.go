@@ -128,10 +128,10 @@ func Roots(roots func(gate *spangate.Gate) spangate.Mask) Option {
 //	spangate.leases            gauge     live leases
 //	spangate.changes           counter   changes; attribute spangate.change.kind
 //	spangate.changes.dropped   counter   records of the change log that were dropped
-//	spangate.spans.started     counter   with [Scopes]; spans; attributes spangate.group and spangate.scope
-//	spangate.spans.withheld    counter   where the program counts them; spans that were not started; as before
+//	spangate.spans.started     counter   spans, with [Scopes]; attributes spangate.group and spangate.scope
+//	spangate.spans.withheld    counter   spans not started, if the program counts them; the same attributes
 //
-// A span of several groups counts to each, and one of none has no spangate.group.
+// A span of several groups counts to each; one of no group has no attribute spangate.group.
 //
 // A nil p has no effect; one that holds a nil pointer is an error of [New].
 func Metrics(p metric.MeterProvider) Option {

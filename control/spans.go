@@ -72,7 +72,8 @@ const (
 	// built for each request.
 	maxSampleAge = time.Second
 
-	// Scope names may be made at run time: the spans of others count to otherScopes.
+	// Bounds on the scopes that are shown by name, which may be made at run time. All others are
+	// shown as otherScopes.
 	maxScopes    = 1000
 	maxSites     = 10_000 // of all scopes; a client reads no more than five times as many
 	maxScopeName = 256    // bytes
@@ -84,14 +85,15 @@ const (
 // returns them; it must not call State, and its counts must never go back. The controller neither
 // keeps nor changes the slices. Package setup connects it to an [otelgate.TracerProvider].
 //
-// New calls scopes, then the controller does every ten seconds until it is closed, and so does each
-// call of State, each collection of the metrics, and at most once a second the endpoint. The calls
-// come from any goroutine, possibly at once. If one panics, the counts before it are shown, and one
-// record every ten seconds says so.
+// scopes is called by New, then every ten seconds until the controller is closed; by each call of State
+// and each collection of the metrics; and by the endpoint, at most once a second. The calls may come from
+// several goroutines at once. If one panics, the counts before it are shown, and one record every ten
+// seconds says so.
 //
-// The first 1,000 scopes, with 10,000 sites and names of at most 256 bytes, are shown by name, and
-// all others as the scope "other". A site counts to each of its groups that is registered. Its other
-// bits are shown as their mask, as in 0x8000. A nil scopes has no effect.
+// The first 1,000 scopes are shown by name, while they have at most 10,000 sites in all; other scopes,
+// and those whose name is longer than 256 bytes, are shown together as "other". A site counts to each of
+// its groups that is registered. Its other bits are shown as their mask, as in 0x8000. A nil scopes has no
+// effect.
 //
 // [otelgate.TracerProvider]: https://pkg.go.dev/github.com/spangate/spangate/otelgate#TracerProvider
 func Scopes(scopes func() ([]Scope, []UnmatchedRule)) Option {
@@ -121,8 +123,8 @@ type samples struct {
 	latest *sample         // nil without [Scopes]
 }
 
-// sample returns a sample that is at most maxAge old, or the last one if the controller is closed or
-// the program's function panics; the attrs are then those of the panic. It is nil without [Scopes].
+// sample returns a sample that is at most maxAge old. If the controller is closed or the program's
+// function panics, it is the last one; panicked then describes the panic. It is nil without [Scopes].
 func (c *Controller) sample(maxAge time.Duration) (m *sample, panicked []slog.Attr) {
 	s := &c.samples
 	s.mu.Lock()

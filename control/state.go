@@ -151,7 +151,7 @@ func (c *Controller) stateOf(v *view, roots []string, m *sample, now time.Time) 
 	for _, scope := range s.Scopes {
 		for _, site := range scope.Sites {
 			for _, name := range site.Groups {
-				if spans[name] != nil { // not a bit without a name
+				if spans[name] != nil { // nil for a bit without a name
 					spans[name].add(site.Spans)
 				}
 			}

@@ -23,15 +23,15 @@ func wireState(s State) wire.State {
 }
 
 func wireGroup(g Group) wire.Group {
-	var spans *wire.Spans
-	if g.Spans != nil {
-		spans = new(wire.Spans)
-		*spans = wireSpans(*g.Spans)
-	}
-	return wire.Group{
+	group := wire.Group{
 		Name: g.Name, On: g.On, Baseline: g.Baseline, Leases: g.Leases, Quiet: g.Quiet, Withheld: g.Withheld, Overridden: g.Overridden,
-		Members: convert(g.Members, func(m Member) wire.Member { return wire.Member(m) }), Spans: spans,
+		Members: convert(g.Members, func(m Member) wire.Member { return wire.Member(m) }),
 	}
+	if g.Spans != nil {
+		spans := wireSpans(*g.Spans)
+		group.Spans = &spans
+	}
+	return group
 }
 
 func wireSpans(s Spans) wire.Spans {

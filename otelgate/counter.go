@@ -16,12 +16,12 @@ const (
 	columns = max(unsafe.Sizeof(cpu.CacheLinePad{}), 8) / 8
 )
 
-// counts has columns counts, each of which is the sum of its column. Goroutines add in
-// different lines, which are cache lines, so that they seldom wait for each other; the counts
-// of one line are of different sites, so that a count takes 512 bytes and not 4 KiB.
+// counts is a table: each column is one count, which is the sum of its cells. A line is a cache line.
+// Goroutines add in different lines, so they seldom wait for each other. Eight counts share a line,
+// where a line has 64 bytes, so that a count takes 512 bytes and not 4 KiB.
 type counts [lines][columns]atomic.Uint64
 
-// counter is one count of a counts.
+// counter is one column of a counts.
 type counter struct {
 	counts *counts
 	column uint8
@@ -35,7 +35,7 @@ func (c *counter) add() {
 	c.counts[hash>>(32-lineBits)][c.column%uint8(columns)].Add(1)
 }
 
-// sum returns the count. It is zero for the zero value, to which nothing can be added.
+// sum returns the count. The zero counter has none, and its sum is 0.
 func (c counter) sum() (n uint64) {
 	if c.counts == nil {
 		return 0
@@ -46,7 +46,7 @@ func (c counter) sum() (n uint64) {
 	return n
 }
 
-// next returns a counter for a count of its own, beside c if there is room.
+// next returns a new counter: the column after that of c, or the first of a new table.
 func (c counter) next() counter {
 	if c.counts == nil || c.column+1 == uint8(columns) {
 		return counter{counts: new(counts)}

@@ -44,7 +44,7 @@ func TestCountersInOneLineAreSeparate(t *testing.T) {
 	}
 }
 
-// A line that two processors write to is the only thing that would make them wait.
+// Processors wait for each other only if they write to the same cache line.
 func TestLinesOfCountsAreCacheLines(t *testing.T) {
 	line := max(unsafe.Sizeof(cpu.CacheLinePad{}), 8)
 	assert.Equal(t, line, unsafe.Sizeof(counts{}[0]))
@@ -91,8 +91,8 @@ func TestAddAllocatesNothing(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(100, c.add))
 }
 
-// BenchmarkAdd has goroutines add to one count. Run it with -cpu 1,2 on a quiet machine: what the
-// time grows by is what they wait for each other.
+// BenchmarkAdd has goroutines add to one count. Run it with -cpu 1,2 on a quiet machine: the difference
+// between the two is the time that they wait for each other.
 func BenchmarkAdd(b *testing.B) {
 	c := counter{}.next()
 	b.Run("counter", func(b *testing.B) { inParallel(b, c.add) })

@@ -165,7 +165,8 @@ func (p *TracerProvider) newTracer(base trace.Tracer, s sites) *gatedTracer {
 	return t
 }
 
-// sitesOf returns the sites of a scope's spans.
+// sitesOf returns the sites of a scope's spans. The first call for a scope that no rule names asks
+// the function of Discover.
 func (p *TracerProvider) sitesOf(scope string) (all sites) {
 	rest := siteKey{scope: scope, rule: len(p.rules)}
 	if p.group != nil {
@@ -186,9 +187,8 @@ func (p *TracerProvider) sitesOf(scope string) (all sites) {
 		all.special = append(all.special, special{r.Name, r.Kind, s})
 		named = named || !matchesAny(r.Scope)
 	}
-	made := false
-	all.rest, made = p.origin.siteOf(rest)
-	if made && !named && p.origin.find != nil {
+	var made bool
+	if all.rest, made = p.origin.siteOf(rest); made && !named && p.origin.find != nil {
 		p.origin.discover(all.rest)
 	}
 	return all
@@ -229,9 +229,9 @@ func (p *TracerProvider) Transparent() *TracerProvider {
 }
 
 // WithGate returns a view of p in which gate, of another namespace, replaces p's own: for rules
-// without a gate, and for views that the view's Group returns. Code that
-// finds its provider through a span of the view gets p, with p's own gate: the groups of p's
-// rules are of p's namespace. A nil gate changes nothing.
+// without a gate, and for views that the view's Group returns. Code that finds its provider
+// through a span of the view gets p, with p's own gate: the groups of p's rules are of p's
+// namespace. A nil gate changes nothing.
 func (p *TracerProvider) WithGate(gate *spangate.Gate) *TracerProvider {
 	view := p.view()
 	view.gate = cmp.Or(gate, view.gate)

@@ -27,8 +27,8 @@ var (
 //	redis            redisotel
 //	kafka            kotel, otelsarama
 //
-// Rules of the program that are to decide instead go before them. A rule whose scope a process does
-// not have costs its spans nothing.
+// Put the program's own rules before them to override them. A rule for a library that the program does
+// not have costs nothing.
 func LibraryRules() NamedRules { return mustParseRules(libraryRules) }
 
 // OpenFGARules returns rules for the spans of OpenFGA itself; its groups begin with "openfga.".

@@ -89,17 +89,16 @@ func Names(c *spangate.Catalog) Option {
 	})
 }
 
-// Discover has find put the scopes that no rule names into groups: those that match no rule with a
-// Scope, other than "*". Rules without a Scope are asked first. What they leave over, by name
-// or kind, is of the group that find returns; if one of them matches every span, find is not
-// called. Views made by Group do not call it either.
+// Discover makes find decide about the scopes that no rule names. A rule names a scope if its Scope
+// matches it and is neither empty nor "*". Rules that name no scope still decide first; find's group
+// has the other spans of the scope. find is not called if every span of the scope matches a rule,
+// nor by views that [TracerProvider.Group] made. registry.Scopes returns a find that makes a group
+// of each scope.
 //
-// find is called once for each name of a scope, by the first call of Tracer for it, in that
-// goroutine and with no lock held: it may register gates, log, and use the provider. While it runs,
-// other goroutines do not wait for it, and spans that they start in the scope are on. If it
-// returns a nil gate or an empty mask, or panics, the spans of the scope are always on. A scope
-// without a name is [EmptyScope]. It is called from several goroutines at once if they ask for
-// tracers of different scopes.
+// The first call of Tracer with the name of a scope calls find, once for each scope; the empty name is
+// [EmptyScope]. find must be safe for concurrent use. No lock is held during the call: find may register
+// gates, log and use the provider. Other calls of Tracer for the scope do not wait for it, and spans of the
+// scope are on until it returns. They stay on if it panics, or returns a nil gate or an empty mask.
 //
 // A nil find is [ErrInvalidOption].
 func Discover(find func(scope string) (*spangate.Gate, spangate.Mask)) Option {
@@ -112,9 +111,10 @@ func Discover(find func(scope string) (*spangate.Gate, spangate.Mask)) Option {
 }
 
 // CountWithheld makes the provider count the spans that it does not start because their groups are
-// off, as [Site].Withheld. A site that is off then does one atomic addition more, under 2 ns where
-// the check of the gate takes about 1 ns and all of Start about 10 ns; it allocates nothing more.
-// Code that checks [spangate.Gate.On] before it calls Start is not counted.
+// off, as [Site].Withheld. Code that checks [spangate.Gate.On] before it calls Start is not counted.
+//
+// It costs each Start of a site that is off an atomic addition, in a cache line that goroutines
+// seldom share: with no span above, 9 ns in place of 5 on amd64. It allocates nothing more.
 func CountWithheld() Option { return optionFunc(func(o *config) { o.countWithheld = true }) }
 
 // validate returns an error if an option is not valid.

@@ -24,7 +24,7 @@ const MaxRulesLen = 64 << 10
 
 // The reasons for which a text of rules is refused, besides [ErrInvalidRule].
 var (
-	// ErrUnknownGroup is a group of a rule that the caller of [NamedRules.Rules] does not have.
+	// ErrUnknownGroup is a group of a rule that the find of [NamedRules.Rules] does not know.
 	ErrUnknownGroup = errors.New("unknown group")
 	// ErrRulesTooLong is a text of rules longer than [MaxRulesLen].
 	ErrRulesTooLong = errors.New("rules too long")
@@ -112,11 +112,14 @@ var (
 //	example.com/api transparent = api         Rule.Transparent is true
 //	# nothing                                 no rule
 //
-// The first rule that matches a span decides. Refused are, besides text outside the grammar: a rule
-// that can never match since an earlier one matches all of its spans; a word that is a kind or
-// "transparent", or is spelt nearly so, where a scope or a name must be; a group that a rule
-// has twice; and text longer than [MaxRulesLen]. The error is a [*RulesError] for the first line
-// that is refused, and no rules are returned.
+// The first rule that matches a span decides. ParseRules refuses text outside the grammar, and:
+//   - a rule that can never match, since an earlier one matches all of its spans
+//   - a scope without quotes that is a kind or "transparent"
+//   - a scope or name without quotes that is nearly spelt as one of these words
+//   - a group that a rule has twice
+//   - text longer than [MaxRulesLen]
+//
+// The error is a [*RulesError] for the first line that is refused, and no rules are returned.
 func ParseRules(text string) (NamedRules, error) {
 	if len(text) > MaxRulesLen {
 		return nil, &RulesError{Err: fmt.Errorf("%w: %d bytes, at most %d are read", ErrRulesTooLong, len(text), MaxRulesLen)}
@@ -164,7 +167,7 @@ func covers(a, b string) bool {
 type ruleParser struct {
 	line   string
 	pos    int // of the first byte that next has not returned
-	column int // of the token that next returned last, or of an error in it; from 1
+	column int // of the latest token, or of an error in it; from 1
 }
 
 // token is a part of a line. The zero token is the end of the line.
@@ -238,7 +241,7 @@ func (p *ruleParser) rule() (r NamedRule, err error) {
 	if err := r.rule(nil, 1).validate(); err != nil {
 		return r, err
 	}
-	// The first of the parts that may follow.
+	// The parts of a rule after the scope; left is the first that may still follow.
 	const (
 		name = iota
 		kind

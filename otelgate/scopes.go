@@ -36,8 +36,8 @@ type Site struct {
 	Gate *spangate.Gate
 	// Group has the groups of Gate that the spans are in; they are on while one of these is.
 	Group spangate.Mask
-	// Started is how many of the spans were started: passed to the base provider, whatever its
-	// sampler decided. If the base is a gated provider and that withheld a span, it did not start.
+	// Started is how many of the spans were started by the base provider, those that its sampler
+	// dropped included. A base that is itself gated does not start a span that it withholds.
 	Started uint64
 	// Withheld is how many were not started because none of their groups was on. It stays
 	// zero without [CountWithheld].
@@ -86,8 +86,8 @@ func (p *TracerProvider) sites() []*site {
 // UnmatchedRule is a rule that decides about no spans of any scope seen so far.
 type UnmatchedRule struct {
 	Rule Rule
-	// Nearest is the name of a scope seen that is like the rule's Scope, or "" if none is. It
-	// matches the rule if an earlier rule, or a view, decides about all spans of that scope.
+	// Nearest is the scope seen whose name is most like the rule's Scope, or "" if none is close.
+	// If the rule does match it, an earlier rule or a view decides about all of its spans.
 	Nearest string
 }
 
@@ -113,8 +113,8 @@ func (p *TracerProvider) Unmatched() iter.Seq[UnmatchedRule] {
 	return slices.Values(unmatched)
 }
 
-// nearest finds scopes by parts of their names, which are mostly import paths: of a misspelt rule,
-// the name of the library is often right, or nearly.
+// nearest finds the scope that a misspelt rule means. Most scopes are import paths, and the last
+// element of the rule's path is often right, or nearly.
 type nearest struct {
 	scopes   []string
 	elements [][]string // of the path of each scope, in lower case
@@ -132,8 +132,8 @@ func newNearest(scopes []string) nearest {
 	return n
 }
 
-// to returns a scope that pattern matches, or else, of those with an element that is nearest to the
-// last one of pattern, the one that begins with the most bytes of pattern.
+// to returns a scope that pattern matches. Without one, it takes the path element nearest to the last of
+// pattern, and of the scopes with that element returns the one with the longest prefix in common.
 func (n *nearest) to(pattern string) (found string) {
 	if matchesAny(pattern) {
 		return ""

@@ -15,7 +15,7 @@ import (
 type site struct {
 	scope       string
 	rule        int  // its index in the provider's rules, or their number if no rule decides
-	number      int  // of the sites that the provider had before
+	number      int  // how many sites the provider had before
 	transparent bool // as the rule says
 
 	// gate is nil if the spans are always on. It is set after group and roots, which mean
@@ -75,8 +75,8 @@ func (s *sites) of(name string, opts []trace.SpanStartOption) *site {
 	return s.find(name, opts)
 }
 
-// find is the method of, for a scope with special sites. It evaluates the options only if the name matches a
-// special site that has a kind.
+// find is of for a scope with special sites. It reads the options only if the name matches a site that
+// has a kind.
 func (s *sites) find(name string, opts []trace.SpanStartOption) *site {
 	kind := trace.SpanKindUnspecified
 	for i := range s.special {

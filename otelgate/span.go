@@ -96,7 +96,7 @@ type origin struct {
 	mu    sync.Mutex
 	roots map[*spangate.Gate]*rootGroups
 	sites map[siteKey]*site
-	count counter // the one that was given to a site last
+	count counter // the latest that a site got
 }
 
 // siteOf returns the site of a key, and whether this call made it.
@@ -123,7 +123,7 @@ func (o *origin) siteOf(key siteKey) (s *site, made bool) {
 	return s, true
 }
 
-// putBehind puts s, whose spans were always on, behind a gate. The caller holds o.mu.
+// putBehind puts s, which has no gate yet, behind one. The caller holds o.mu.
 func (o *origin) putBehind(s *site, gate *spangate.Gate, group spangate.Mask) {
 	r := o.roots[gate]
 	if r == nil {

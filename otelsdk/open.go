@@ -34,23 +34,23 @@ const MaxOpen = 1 << 16
 //	sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(
 //		otelsdk.EndOpenSpans(sdktrace.NewBatchSpanProcessor(exporter))))
 //
-// Pass it every processor that exports; nil ones are ignored. One that is registered beside it
-// receives the ended spans only if it is registered after it, since the SDK shuts processors down in
-// the order in which they were registered. A batch processor drops spans while its queue is full, so
-// next is flushed before each 512 spans that are ended; its queue must hold as many, as the
-// default one does.
+// Pass it every processor that exports; nil ones are ignored. A processor that is not passed, but
+// registered with the SDK too, receives the ended spans only if it is registered later, since the SDK
+// shuts processors down in the order of registration. A batch processor drops spans while its queue
+// is full, so next is flushed before each 512 spans that are ended; the queue must hold as many, as
+// the default one does.
 //
 // The program has to call Shutdown of the TracerProvider, on SIGTERM too: a process that is killed
 // loses its open spans. No further span is ended once the context of Shutdown is done; the error
 // says how many are left. A span that starts after Shutdown was called is not exported. ForceFlush
 // ends no span. Stop the work first: a span that ends by itself during Shutdown may come too late.
 //
-// Up to [MaxOpen] open spans are kept. A span that starts beside so many is not: it is exported
-// when it ends, and lost if it is open at shutdown, of which Shutdown returns an error.
+// Up to [MaxOpen] open spans are kept. A span that starts while so many are open is exported when it
+// ends; if it is open at shutdown it is lost, and Shutdown returns an error.
 //
-// A span costs about 900 instructions more, and no allocation; an empty one takes the SDK 3,200
-// (BenchmarkSpan, in cachegrind). The spans of all goroutines share one lock. The processor is
-// safe for concurrent use.
+// A span costs about 900 instructions more, beside the 3,200 that the SDK takes for an empty one, and
+// no allocation (BenchmarkSpan, in cachegrind). All spans share one lock. The processor is safe for
+// concurrent use.
 func EndOpenSpans(next ...sdktrace.SpanProcessor) sdktrace.SpanProcessor {
 	next = slices.DeleteFunc(slices.Clone(next), func(p sdktrace.SpanProcessor) bool { return p == nil })
 	return &openSpans{next: next, open: make(map[spanID]sdktrace.ReadWriteSpan)}
@@ -89,9 +89,9 @@ func (o *openSpans) OnStart(parent context.Context, s sdktrace.ReadWriteSpan) {
 	}
 }
 
-// OnEnd finds the span by its ID, since s is a snapshot and not what OnStart received. A span that
-// started after Shutdown was called is not passed on: its parent, if it started then too, may
-// never be.
+// OnEnd finds the span by its ID, since s is a snapshot and not what OnStart received. It does not pass
+// on a span that started after Shutdown was called: a parent that started then too may never be
+// exported.
 func (o *openSpans) OnEnd(s sdktrace.ReadOnlySpan) {
 	id := idOf(s)
 	o.mu.Lock()
@@ -134,7 +134,7 @@ func (o *openSpans) Shutdown(ctx context.Context) error {
 
 	err := o.end(ctx, open, end)
 	if missed > 0 {
-		err = errors.Join(err, fmt.Errorf("otelsdk: %d spans are lost: they were open at shutdown beside %d others, the most that are kept; end every span that is started", missed, MaxOpen))
+		err = errors.Join(err, fmt.Errorf("otelsdk: %d spans are lost: they were open at shutdown with %d others, the most that are kept; end every span that is started", missed, MaxOpen))
 	}
 	for _, p := range o.next {
 		err = errors.Join(err, p.Shutdown(ctx))
@@ -142,8 +142,8 @@ func (o *openSpans) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// end ends the spans. After a flush has failed it does not wait for another, since each may take
-// until its timeout.
+// end ends the spans. It flushes no more after a flush has failed, since each may take until its
+// timeout.
 func (o *openSpans) end(ctx context.Context, open []sdktrace.ReadWriteSpan, end time.Time) (err error) {
 	for i, s := range open {
 		if i%sdktrace.DefaultMaxExportBatchSize == 0 && err == nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/spangate/spangate/otelsdk"
 )
 
-// exporter keeps what is exported, also after Shutdown, which empties tracetest's. After
-// Shutdown it refuses spans, as an OTLP exporter does.
+// exporter keeps the exported spans after Shutdown, which tracetest's does not. After Shutdown it
+// refuses spans, as an OTLP exporter does.
 type exporter struct {
 	mu       sync.Mutex
 	spans    tracetest.SpanStubs
@@ -57,7 +57,7 @@ func (e *exporter) orphans() (names []string) {
 	return names
 }
 
-// truncated returns whether each exported span has the attribute, by name.
+// truncated has each exported span by name, and whether it has [otelsdk.TruncatedKey].
 func (e *exporter) truncated(t *testing.T) map[string]bool {
 	names := make(map[string]bool)
 	for _, s := range e.spans {
@@ -168,7 +168,7 @@ func TestMoreThanMaxOpenSpansAreLostAndReported(t *testing.T) {
 	first.End()
 	start() // in the place of the first
 	err := provider.Shutdown(t.Context())
-	assert.ErrorContains(t, err, fmt.Sprintf("1 spans are lost: they were open at shutdown beside %d others", otelsdk.MaxOpen))
+	assert.ErrorContains(t, err, fmt.Sprintf("1 spans are lost: they were open at shutdown with %d others", otelsdk.MaxOpen))
 	assert.Len(t, e.spans, otelsdk.MaxOpen+2)
 }
 
@@ -191,7 +191,7 @@ func (flusher) OnEnd(sdktrace.ReadOnlySpan)                     {}
 func (flusher) Shutdown(context.Context) error                  { return nil }
 func (f flusher) ForceFlush(context.Context) error              { f.cancel(); return nil }
 
-// A batch processor with a collector that is gone: the spans are not flushed again and again.
+// As with a batch processor whose collector is gone.
 func TestShutdownFlushesNoMoreAfterAFailure(t *testing.T) {
 	failed := errors.New("no collector")
 	next := &failing{err: failed}

@@ -31,8 +31,7 @@ const OtherScopes = "other"
 //
 // The name of the group depends on the scope alone, so that a spec means the same in every
 // process. It is the last element of the scope, without a major version, as a valid name: in lower
-// case, at most [spangate.MaxNameLen] bytes, with '_' for every character that no name may
-// have:
+// case, at most [spangate.MaxNameLen] bytes, with '_' for every character that no name may have:
 //
 //	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp   otelhttp
 //	github.com/redis/go-redis/extra/redisotel/v9                    redisotel
@@ -42,10 +41,10 @@ const OtherScopes = "other"
 //	(empty)                                                         tracer, the SDK's name for it
 //	all, default                                                    all_, default_
 //
-// Scopes with the same name are one group and switch together; its doc lists the first four of them. A
-// group of another namespace that has the name switches together with it too, without the warning
-// of [Registry.Register]. As the names of scopes may be made at run time, at most [MaxScopes] groups are
-// made. Any later scope, and one without a letter or digit in its last element, is in the group
+// Scopes with the same name are one group and switch together; its doc lists the first four of them.
+// A group of another namespace that has the name switches together with it too, without the warning
+// of [Registry.Register]. As the names of scopes may be made at run time, at most [MaxScopes] groups
+// are made. Any later scope, and one without a letter or digit in its last element, is in the group
 // [OtherScopes].
 //
 // All functions of one registry share its groups. They may be called from any goroutine. A function
@@ -68,7 +67,7 @@ const emptyScope = "go.opentelemetry.io/otel/sdk/tracer"
 type discovered struct {
 	groups []scopeGroup     // group i has bit i%MaxGroups of gate i/MaxGroups
 	gates  []*spangate.Gate // each is of one namespace
-	made   int              // how many groups there are besides OtherScopes
+	made   int              // the number of groups besides OtherScopes
 }
 
 // scopeGroup is a group and the scopes that are in it: the first maxDocScopes, then "…" if there
@@ -80,7 +79,8 @@ type scopeGroup struct {
 
 const maxDocScopes = 4
 
-// discover returns the gate and bit of the group of scope, and registers it if that is necessary.
+// discover returns the gate and bit of the group of scope. It registers the group if it is new, if its
+// doc has changed, or if its namespace was unregistered.
 func (r *Registry) discover(scope string) (*spangate.Gate, spangate.Mask) {
 	old := r.begin()
 	defer r.end()

@@ -304,8 +304,7 @@ func TestCauseOfADiscoveryNamesTheScope(t *testing.T) {
 	require.NotContains(t, causes[1].Why, "\x1b")
 }
 
-// FuzzScopes checks that any scope has a group with a valid name, which depends on nothing but the
-// scope.
+// FuzzScopes checks that any scope has a group with a valid name, which depends only on the scope.
 func FuzzScopes(f *testing.F) {
 	for _, seed := range []string{"", otelhttp, "a/v2", "/v2", "v2/", "a.v1", ".v1", "all", "default", "other", "../..", "-", "\xff/\u212A"} {
 		f.Add(seed)

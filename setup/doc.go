@@ -8,8 +8,8 @@
 //	otel.SetTracerProvider(parts.TracerProvider)
 //	http.Handle("/spans/", http.StripPrefix("/spans", parts.Handler))
 //
-// All spans stay on at first. Each library that starts spans is a group of its own on the page at
-// /spans/, with its counts, and the command quiets one for ten minutes:
+// All spans stay on at first. Each library that starts spans is a group of its own. The page at /spans/
+// shows the groups with their counts, and the command quiets one for ten minutes:
 //
 //	spangate quiet otelsql --for 10m --url http://localhost:8080/spans/
 //

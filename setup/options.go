@@ -23,13 +23,13 @@ type options struct {
 	catalogs []catalog
 	rules    ruleGroups
 	gated    []otelgate.Option
-	ready    otelgate.Rules // those of ReadyRules
+	ready    otelgate.Rules // those of ReadyRules; also in gated
 	withheld bool
 	control  []control.Option
 	handler  []control.HandlerOption
 	file     string
 	watch    []control.WatchOption
-	err      error // the first of an option
+	err      error // the first error of an option
 }
 
 // catalog has the arguments of [registry.Registry.Register].
@@ -66,10 +66,10 @@ func File(path string, opts ...control.WatchOption) Option {
 	return func(o *options) { o.file, o.watch = path, opts }
 }
 
-// Rules adds rules. Each of their groups becomes a group of the namespace rules, which may have
-// [spangate.MaxGroups]. It is in preset default, unless a catalog of [Catalog], or one that the
-// registry has when New is called, has a group of that name: both switch together then, and the
-// presets of that catalog hold for both.
+// Rules adds rules. Each of their groups becomes a group of the namespace "rules", which may have
+// [spangate.MaxGroups]. The group is in preset default, unless a catalog of [Catalog], or one that
+// the registry has when New is called, has a group of the same name: then the two switch together,
+// and the presets of that catalog decide for both.
 //
 // The first rule that matches a span decides; rules are in the order of the options that add them.
 func Rules(rules otelgate.NamedRules) Option {
@@ -89,8 +89,8 @@ func RulesText(text string) Option {
 	}
 }
 
-// ReadyRules is [Rules] of rules for libraries that the program may not have, such as
-// [otelgate.LibraryRules]: those that match no scope are not reported.
+// ReadyRules is [Rules] for libraries that the program may not have, such as
+// [otelgate.LibraryRules]: rules that match no scope are not reported.
 func ReadyRules(rules otelgate.NamedRules) Option {
 	return func(o *options) {
 		ready := o.resolve(rules)
@@ -98,7 +98,7 @@ func ReadyRules(rules otelgate.NamedRules) Option {
 	}
 }
 
-// resolve makes groups of the names of groups in rules.
+// resolve returns rules with bits in place of the names of groups, and adds the groups that are new.
 func (o *options) resolve(rules otelgate.NamedRules) otelgate.Rules {
 	resolved, err := rules.Rules(o.rules.find)
 	o.fail(err)
@@ -107,8 +107,8 @@ func (o *options) resolve(rules otelgate.NamedRules) otelgate.Rules {
 }
 
 // Catalog registers c with gate g, as [registry.Registry.Register] does. The gate of the first
-// Catalog is the provider's own, for rules without a gate and for the provider's views; such a rule
-// must have groups of c.
+// Catalog is the provider's own: it decides for views of the provider and for rules without a gate,
+// whose groups must be in c.
 func Catalog(c *spangate.Catalog, g *spangate.Gate, opts ...registry.RegisterOption) Option {
 	return func(o *options) { o.catalogs = append(o.catalogs, catalog{c, g, opts}) }
 }
@@ -123,8 +123,8 @@ func Provider(opts ...otelgate.Option) Option {
 	return func(o *options) { o.gated = append(o.gated, opts...) }
 }
 
-// CountWithheld counts the spans that are not started because their groups are off, and shows
-// that; [otelgate.CountWithheld] says what it costs.
+// CountWithheld counts and shows the spans that are not started because their groups are off;
+// [otelgate.CountWithheld] says what it costs.
 func CountWithheld() Option {
 	return func(o *options) { o.withheld, o.gated = true, append(o.gated, otelgate.CountWithheld()) }
 }
@@ -148,8 +148,8 @@ type ruleGroups struct {
 	groups []spangate.Group
 }
 
-// find returns the gate and bit of the group of this name, which it adds. A group too many has no
-// bit of its own: catalog returns an error then.
+// find returns the gate and bit of the group of this name, which it adds if it is new. A group beyond
+// [spangate.MaxGroups] gets the bit of another, and catalog then returns an error.
 func (r *ruleGroups) find(name string) (*spangate.Gate, spangate.Mask) {
 	i := slices.IndexFunc(r.groups, func(g spangate.Group) bool { return g.Name == name })
 	if i < 0 {
@@ -172,8 +172,8 @@ func (r *ruleGroups) describe(rules otelgate.NamedRules) {
 	}
 }
 
-// catalog returns the catalog of the groups. In preset default are those that are not in others,
-// which is sorted.
+// catalog returns the catalog of the groups. Preset default has those that are not in others, which is
+// sorted.
 func (r *ruleGroups) catalog(others []string) (*spangate.Catalog, error) {
 	preset := spangate.Preset{Name: "default"}
 	for _, g := range r.groups {

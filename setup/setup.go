@@ -17,9 +17,9 @@ import (
 	"github.com/spangate/spangate/registry"
 )
 
-// Parts is what [New] makes. The fields must not be changed. The zero value has no parts, and its
-// Close does nothing, as that of nil. A Parts must not be copied; its methods may be called from
-// any goroutine.
+// Parts is what [New] makes. The fields must not be changed. The zero value has no parts; its Close,
+// and that of nil, does nothing. A Parts must not be copied; its methods may be called from any
+// goroutine.
 type Parts struct {
 	// TracerProvider starts spans of the base while their groups are on. Install it with
 	// otel.SetTracerProvider, or pass it to libraries.
@@ -32,19 +32,19 @@ type Parts struct {
 	Registry *registry.Registry
 
 	mu         sync.Mutex
-	namespaces []string // to be unregistered, in the order of registration
+	namespaces []string // registered by New, in this order; Close unregisters them
 }
 
 // New returns a provider that gates base, and a controller and endpoint for its groups.
 //
-// Without options, the registry is [registry.Default], its baseline is default, and the endpoint
+// Without options, the registry is [registry.Default], the baseline is default, and the endpoint
 // refuses changes. So every span is on until a person or the program decides otherwise: each
 // scope that no rule names has a group of its own in preset default, as [registry.Scopes] says,
 // and the groups of [Rules] are in it too.
 //
 // The error is one of [otelgate.NewTracerProvider], as for a base that is nil or OpenTelemetry's
 // global placeholder; of an option; of [registry.Registry.Register]; or of [control.New], as for a
-// registry that has a controller. Nothing is left registered or running then.
+// registry that has a controller. After an error nothing is left registered or running.
 func New(base trace.TracerProvider, opts ...Option) (*Parts, error) {
 	o := options{
 		registry: registry.Default(),
@@ -112,10 +112,10 @@ func (p *Parts) start(o *options) error {
 	return err
 }
 
-// Close closes the controller, which ends its leases and stops reading the file, and unregisters
-// the catalogs of [Catalog] and [Rules], whose groups are off from then on; so call it when the
-// program starts no more spans. Groups of discovered scopes stay registered, and on if the baseline
-// has them. Close does not shut the base down. A second Close does nothing.
+// Close closes the controller, which ends its leases and stops reading the file. It unregisters the
+// catalogs of [Catalog] and [Rules], whose groups are off from then on, so call it when the program
+// starts no more spans. Groups of discovered scopes stay registered, and on if the baseline has
+// them. Close does not shut the base down. A second Close does nothing.
 //
 // The error is one of [control.Controller.Close], or of [registry.Registry.Unregister] for a
 // namespace that the program has unregistered itself.

@@ -46,13 +46,13 @@ const (
 	otelsql  = "github.com/XSAM/otelsql"
 )
 
-// fixture is a program that has adopted the package, on an SDK that exports into memory.
+// fixture is a program that uses the package, on an SDK that exports into memory.
 type fixture struct {
 	*setup.Parts
 	exported *tracetest.InMemoryExporter
 }
 
-// newFixture has a registry of its own, unless opts has another.
+// newFixture makes a fixture with its own registry, unless opts has another.
 func newFixture(t *testing.T, opts ...setup.Option) fixture {
 	t.Helper()
 	exported := tracetest.NewInMemoryExporter()

@@ -13,12 +13,12 @@ import (
 	"github.com/spangate/spangate/otelgate"
 )
 
-// spans shows the scopes of a provider to a controller.
+// spans converts the scopes of a provider for a controller.
 type spans struct {
 	provider *otelgate.TracerProvider
 	catalogs []catalog      // they name the groups of rules; the first has the gate of the provider
-	ready    otelgate.Rules // not reported if they match no scope
-	withheld bool           // the provider counts withheld spans
+	ready    otelgate.Rules // these are not reported if they match no scope
+	withheld bool           // whether the provider counts withheld spans
 }
 
 // list is the function of [control.Scopes].

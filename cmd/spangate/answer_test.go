@@ -96,16 +96,21 @@ func TestNothingInAnAnswerMovesTheCursorOrPanics(t *testing.T) {
 		Baseline: wire.Baseline{Spec: hostile, Who: hostile, Why: hostile}, Startup: wire.Baseline{Spec: hostile + hostile},
 		Generation: hostile, Deny: hostile, Ceiling: hostile, Enabled: []string{hostile}, Roots: []string{hostile}, Pending: []string{hostile}, MaxTTL: hostile,
 		Groups: []wire.Group{
-			{Name: hostile, Leases: []string{"gone", hostile, "", "x", "y"}, Quiet: []string{hostile, "gone"}, Withheld: true, Members: []wire.Member{{Namespace: hostile, Doc: hostile, Bit: -1}}},
+			{Name: hostile, Leases: []string{"gone", hostile, "", "x", "y"}, Quiet: []string{hostile, "gone"}, Withheld: true, Members: []wire.Member{{Namespace: hostile, Doc: hostile, Bit: -1}}, Spans: &wire.Spans{Started: hostile, PerSecond: 1e308}},
 			{},
 		},
-		Presets: []wire.Preset{{Name: hostile, State: hostile, Groups: []string{hostile}}, {}},
+		Scopes: []wire.Scope{{Name: hostile, Sites: []wire.Site{
+			{Rule: hostile, SpanName: hostile, Kind: hostile, Groups: []string{hostile}, Spans: wire.Spans{Started: hostile, Withheld: hostile, PerSecond: -1e308}}, {},
+		}}, {}},
+		Unmatched: []wire.UnmatchedRule{{Rule: hostile, Nearest: hostile}, {}},
+		Presets:   []wire.Preset{{Name: hostile, State: hostile, Groups: []string{hostile}}, {}},
 		Leases: []wire.Lease{
 			{ID: hostile, Owner: hostile, Spec: hostile, Quiet: hostile, Why: hostile, Left: hostile, Groups: []string{hostile}, Quieted: []string{hostile}, Withheld: []string{hostile}, Pending: []string{hostile}},
 			{},
 		},
 		Changes: []wire.Change{{Generation: hostile, Kind: hostile, Who: hostile, Why: hostile, New: []string{hostile}}, {}},
 	}
+	argument := strings.ReplaceAll(hostile, "\x00", "")
 	refusal := wire.Error{Message: hostile, Code: wire.CodeUnknownName, Field: hostile, Generation: hostile, Valid: []string{hostile}, Accept: []string{hostile},
 		Unknown: []wire.UnknownName{{Name: hostile, Offset: -5, Suggestion: hostile}, {Name: "all", Offset: 1 << 30}, {Name: "all", Offset: 0, Suggestion: hostile}, {}}}
 	stale := refusal
@@ -114,7 +119,11 @@ func TestNothingInAnAnswerMovesTheCursorOrPanics(t *testing.T) {
 		body, err := json.Marshal(answer)
 		require.NoError(t, err)
 		url := answering(t, status, "application/json", string(body))
-		for _, args := range [][]string{{"get"}, {"set", "all"}, {"reset"}, {"leases"}, {"lease", "all", "--for", "1m"}, {"quiet", "all", "--for", "1m"}, {"release", "x"}, {"extend", "x", "--for", "1m"}} {
+		for _, args := range [][]string{
+			{"get"}, {"get", "--on"}, {"get", argument}, {"get", "x"}, {"scopes"}, {"explain", "all," + argument}, {"explain", "all,x"},
+			{"set", "all", "--dry-run"}, {"set", argument, "--dry-run"}, {"quiet", "x", "--for", "1m", "--dry-run", "--allow-pending"}, {"get", "--url", "localhost:1"},
+			{"set", "all"}, {"reset"}, {"leases"}, {"lease", "all", "--for", "1m"}, {"quiet", "all", "--for", "1m"}, {"release", "x"}, {"extend", "x", "--for", "1m"},
+		} {
 			for _, args := range [][]string{args, append(args, "--json")} {
 				stdout, stderr, code := runCommand(t, append(args, "--url", url)...)
 				assert.NotContains(t, stderr, "goroutine", args)

@@ -58,7 +58,7 @@ a,👩\u200d👧,b
 		{"empty text", "", nil, 80, "\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			line, under := carets(test.text, test.unknown, test.width)
+			line, under, _ := carets(test.text, test.unknown, test.width)
 			assert.Equal(t, strings.TrimPrefix(test.want, "\n"), strings.TrimSuffix(line+"\n"+under, "\n"))
 		})
 	}
@@ -78,16 +78,17 @@ func FuzzCarets(f *testing.F) {
 	f.Add("job,sandboxx", 4, 8, 80)
 	f.Add("日本,語\x00,\xff", 7, 3, 9) // wide, escaped, and not text
 	f.Add("all,-", 5, 0, 0)         // a name that is missing
+	f.Add("all,-", 5, 0, 5)         // right behind the last column
 	f.Add(strings.Repeat("a,", 100)+"b", 200, 1, 20)
 	f.Fuzz(func(t *testing.T, text string, offset, n, width int) {
 		width %= 1000
 		if offset < 0 || n < 0 || offset > len(text) || n > len(text)-offset {
-			line, under := carets(text, []wire.UnknownName{{Name: "x", Offset: offset}}, width)
+			line, under, _ := carets(text, []wire.UnknownName{{Name: "x", Offset: offset}}, width)
 			assert.True(t, offset >= 0 && offset < len(text) || line+under == "")
 			return
 		}
 		name := text[offset:][:n]
-		line, under := carets(text, []wire.UnknownName{{Name: name, Offset: offset}}, width)
+		line, under, _ := carets(text, []wire.UnknownName{{Name: name, Offset: offset}}, width)
 		for _, r := range line + under {
 			if !strconv.IsPrint(r) {
 				t.Fatalf("%q %q", line, under)

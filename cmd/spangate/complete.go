@@ -10,21 +10,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spangate/spangate"
-	"github.com/spangate/spangate/control/client"
+	"github.com/spangate/spangate/control/wire"
 	"github.com/spangate/spangate/internal/spec"
 )
 
 // completeFlag completes a flag by these values, and never by files.
 func completeFlag(cmd *cobra.Command, flag string, values ...cobra.Completion) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions( // fails for a flag that there is not
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions( // fails only for an unknown flag
 		values, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder))
 }
 
-// completeArg completes the argument of a command, if it takes one, by candidates: an id, or the
-// last entry of a spec by the names that the entries before it don't have.
+// completeArg completes the argument of a command, if it takes one, by candidates: an id, or the last
+// entry of a spec, without the names of the entries before it.
 func completeArg(candidates func(*cobra.Command) []cobra.Completion) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
-		if len(args) > 0 || checkArgs(cmd, nil) == nil {
+		if len(args) > 0 || argument(cmd) == "" {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		last := strings.LastIndexByte(toComplete, ',') + 1
@@ -39,7 +39,7 @@ func completeArg(candidates func(*cobra.Command) []cobra.Completion) cobra.Compl
 				found = append(found, before+c)
 			}
 		}
-		// Without a space behind it, since a comma may follow.
+		// No space after it, since a comma may follow.
 		return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveKeepOrder
 	}
 }
@@ -48,41 +48,29 @@ func completion(name, doc string) cobra.Completion {
 	return cobra.CompletionWithDesc(short(name), short(doc))
 }
 
-// names returns the names of a catalog, presets first, with their docs.
-func names(c *spangate.Catalog) (found []cobra.Completion) {
-	for p := range c.Presets() {
-		found = append(found, completion(p.Name, p.Doc))
-	}
-	for g := range c.Groups() {
-		found = append(found, completion(g.Name, g.Doc))
-	}
-	return found
+// completions returns the names of v, presets first, with their docs.
+func (v *vocabulary) completions() []cobra.Completion {
+	return append(
+		mapped(v.presets, func(p wire.Preset) cobra.Completion { return completion(p.Name, p.Doc) }),
+		mapped(v.groups, func(g wire.Group) cobra.Completion { return completion(g.Name, docOf(g)) })...)
 }
 
-// candidates returns the ids of the leases in the process if cmd takes one, and otherwise the
-// names that are registered in it, or those of Gym if it does not answer within a second, since
-// a shell is waiting.
-func (r *remote) candidates(cmd *cobra.Command) (found []cobra.Completion) {
+// candidates returns the possible arguments of cmd: ids of leases in the process, and names that are
+// registered there. If it does not answer within a second, the names are those of Gym: a shell is waiting.
+func (r *remote) candidates(cmd *cobra.Command) []cobra.Completion {
 	r.timeout = min(r.timeout, time.Second)
-	var state *client.State
-	if c, err := r.client(); err == nil {
-		state, _ = c.State(cmd.Context())
-	}
-	switch ids := strings.Contains(cmd.Use, "ID"); {
-	case state == nil && ids:
-	case state == nil:
-		return names(spangate.Gym)
-	case ids:
-		for _, l := range state.Leases {
-			found = append(found, completion(l.ID, subject(&l)+" of "+l.Owner+", "+inSeconds(left(&l))+" left"))
-		}
-	default:
-		for _, p := range state.Presets {
-			found = append(found, completion(p.Name, p.Doc))
-		}
-		for _, g := range state.Groups {
-			found = append(found, completion(g.Name, docOf(g)))
+	v, leases := catalogVocabulary(spangate.Gym), []wire.Lease(nil)
+	if clients, _, err := r.clients(); err == nil {
+		if state, err := clients[0].State(cmd.Context()); err == nil {
+			v, leases = newVocabulary("", state.Groups, state.Presets), state.Leases
 		}
 	}
-	return found
+	ids := mapped(leases, func(l wire.Lease) cobra.Completion { return completion(l.ID, described(l)) })
+	switch argument(cmd) {
+	case "SPEC":
+		return v.completions()
+	case "ID":
+		return ids
+	}
+	return append(v.completions(), ids...)
 }

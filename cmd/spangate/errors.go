@@ -7,12 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control/client"
@@ -30,7 +30,7 @@ const (
 	exitInterrupted = 128 + 2 // as a shell has it for SIGINT
 )
 
-// exitCodes is the help that says what they mean.
+// exitCodes is the help about them.
 const exitCodes = `Exit codes:
   0    done; watch and lease --wait: ended by Ctrl-C or by the lease's time
   1    failed: what answers is not an endpoint, or output can't be written
@@ -40,6 +40,7 @@ const exitCodes = `Exit codes:
   5    the state is not the one that was assumed: another generation than --if-match, a lease
        that has ended, as many leases as there can be, a controller that has been closed
   130  interrupted
+For several processes it is the code of those that failed, or 1 if their codes differ.
 
 A pipe that is closed early, as by head, is no failure, except for lease and quiet.`
 
@@ -62,10 +63,10 @@ func outcome(err error) (exit int, e wire.Error) {
 	var offline *spangate.ParseError
 	var online *client.Error
 	exit, e = exitFailed, wire.Error{Message: message(err), Code: "failed"}
-	if errors.As(err, &own) {
-		return own.exit, wire.Error{Message: e.Message, Code: own.code}
-	}
-	if errors.As(err, &online) && online.Refusal.Code != "" {
+	switch {
+	case errors.As(err, &own):
+		exit, e.Code = own.exit, own.code
+	case errors.As(err, &online) && online.Refusal.Code != "":
 		e = online.Refusal
 		switch online.Status {
 		case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
@@ -75,9 +76,6 @@ func outcome(err error) (exit int, e wire.Error) {
 		case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
 			exit = exitRefused
 		}
-		return exit, e
-	}
-	switch {
 	case errors.As(err, &offline):
 		exit, e.Code = exitUsage, "usage"
 		for _, name := range offline.Unknown {
@@ -109,11 +107,12 @@ var commandTerms = strings.NewReplacer(
 	"a State has it", "get shows it",
 	"If-Match \"", "--if-match \"",
 	context.Canceled.Error(), "interrupted",
+	"\n", "; ", // between the errors of errors.Join
 )
 
-// message returns the text of err, fit for one line of a terminal.
+// message returns the text of err, or the beginning of a long one, fit for one line of a terminal.
 func message(err error) string {
-	return escape(strings.TrimPrefix(strings.TrimSpace(commandTerms.Replace(err.Error())), "spangate: "))
+	return beginning(strings.TrimPrefix(strings.TrimSpace(commandTerms.Replace(err.Error())), "spangate: "), 8<<10)
 }
 
 // report writes err, as text or as the JSON of a [wire.Error], and returns the exit code. arg is the
@@ -127,8 +126,8 @@ func (p *program) report(err error, arg string) (exit int) {
 	p.stderr.printf("%s %s\n", red.Render("spangate:"), message(err))
 	switch {
 	case len(e.Unknown) > 0:
-		var online *client.Error
-		drawUnknown(p.stderr, e.Unknown, arg, errors.As(err, &online))
+		var parsed *spangate.ParseError
+		drawUnknown(p.stderr, e.Unknown, arg, !errors.As(err, &parsed) || parsed.Namespace == "")
 	case exit == exitRefused:
 		p.stderr.printf("If it wants a token, give one that permits this by %s or --token-file.\n", envToken)
 	case e.Code == wire.CodeStale && e.Generation != "":
@@ -141,7 +140,7 @@ func (p *program) report(err error, arg string) (exit int) {
 // process, unlike a catalog, may keep a name until it is registered, and has groups of its own.
 func drawUnknown(s *screen, names []wire.UnknownName, text string, byProcess bool) {
 	const margin = 8 // columns for the indentation and ellipses
-	line, under := carets(text, names[:min(len(names), maxListed)], cmp.Or(s.width, 100)-margin)
+	line, under, corrected := carets(text, names, cmp.Or(s.width, 100)-margin)
 	if under != "" {
 		if len(names) == 1 && names[0].Suggestion != "" {
 			under += " did you mean " + short(names[0].Suggestion) + "?"
@@ -152,58 +151,48 @@ func drawUnknown(s *screen, names []wire.UnknownName, text string, byProcess boo
 	if byProcess {
 		or = "--allow-pending, if its library is yet to register"
 	}
-	s.fields("try", corrected(text, names), "or", or)
+	s.fields("try", onlyIf(len(corrected) <= 256, escape(corrected)), "or", or)
 }
 
-// carets returns a spec fit for a terminal, and a line with carets right under the names, also
-// behind wide characters, combining ones and escapes:
+// carets returns a spec fit for a terminal, a line with carets under its unknown names, and the spec with
+// each of these names replaced by its suggestion:
 //
 //	default,sandboxx
 //	        ^^^^^^^^
 //
-// Of a spec of more than width columns it returns the part that begins with the first name. Names
-// that are not in it are left out; without any, both lines are empty.
-func carets(text string, names []wire.UnknownName, width int) (line, under string) {
-	names = slices.DeleteFunc(slices.Clone(names), func(n wire.UnknownName) bool { return !isIn(text, n) })
-	if len(names) == 0 {
-		return "", ""
-	}
+// The carets are right under the names after wide and combining characters and escapes too. If the spec
+// has more than width columns, line begins with the first name. A name that is not in the spec, as an
+// answer may have by mistake, is left out; if none is left, all texts are empty. corrected is empty if a
+// name has no suggestion.
+func carets(text string, names []wire.UnknownName, width int) (line, under, corrected string) {
+	names, at, replaced := slices.Clone(names[:min(len(names), maxListed)]), 0, len(names) <= maxListed
 	slices.SortStableFunc(names, func(a, b wire.UnknownName) int { return a.Offset - b.Offset })
-	const ellipsis = "…"
-	columns := func(text string) int { return lipgloss.Width(escape(text)) }
-	start, end := 0, math.MaxInt
-	if width = max(width, 1); columns(text) > width {
-		start, end = names[0].Offset, width+1
-		line = ellipsis
-	}
-	before := lipgloss.Width(line)
-	if line += escape(text[start:]); lipgloss.Width(line) > end {
-		line = lipgloss.NewStyle().Inline(true).MaxWidth(end).Render(line) + ellipsis
-	}
+	width = max(width, 1)
 	for _, n := range names {
-		from := max(before+columns(text[start:n.Offset]), len(under))
-		to := min(from+max(1, columns(n.Name)), end)
-		if from < to {
-			under += strings.Repeat(" ", from-len(under)) + strings.Repeat("^", to-from)
+		if n.Offset < at || n.Offset > len(text) || !strings.HasPrefix(text[n.Offset:], n.Name) {
+			replaced = false
+			continue
 		}
-	}
-	return line, under
-}
-
-// isIn reports whether text has n.Name at n.Offset, which an answer may get wrong.
-func isIn(text string, n wire.UnknownName) bool {
-	return n.Offset >= 0 && n.Offset <= len(text) && strings.HasPrefix(text[n.Offset:], n.Name)
-}
-
-// corrected returns a spec with every unknown name replaced, or "" if one has no suggestion.
-func corrected(text string, names []wire.UnknownName) string {
-	const most = 256 // bytes
-	better := text
-	for _, n := range slices.Backward(names) {
-		if n.Suggestion == "" || len(better) > most || !isIn(text, n) || n.Offset+len(n.Name) > len(better) {
-			return ""
+		before := text[at:n.Offset]
+		if under == "" && lipgloss.Width(escape(text)) > width {
+			line, under, width = "…", " ", width+1
+		} else {
+			line += escape(before)
 		}
-		better = better[:n.Offset] + n.Suggestion + better[n.Offset+len(n.Name):]
+		under += strings.Repeat(" ", max(0, lipgloss.Width(line)-len(under)))
+		line += escape(n.Name)
+		under += strings.Repeat("^", max(1, lipgloss.Width(line)-len(under)))
+		corrected += before + n.Suggestion
+		replaced, at = replaced && n.Suggestion != "", n.Offset+len(n.Name)
 	}
-	return onlyIf(len(better) <= most, escape(better))
+	if under == "" {
+		return "", "", ""
+	}
+	if line += escape(text[at:]); lipgloss.Width(line) > width {
+		line, under = ansi.Truncate(line, width+1, "…"), strings.TrimRight(under[:min(len(under), width)], " ")
+	}
+	if corrected += text[at:]; !replaced {
+		corrected = ""
+	}
+	return line, under, corrected
 }

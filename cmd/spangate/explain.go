@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/control/client"
 	"github.com/spangate/spangate/internal/spec"
 )
 
-// group is a group as JSON. Its mask is a string, since a JSON number does not hold 64 bits
-// everywhere.
+// group is a group of a catalog as JSON. Its mask is a string, since a JSON number does not hold 64
+// bits everywhere.
 type group struct {
 	Name    string   `json:"name"`
 	Bit     int      `json:"bit"`
@@ -23,7 +24,7 @@ type group struct {
 	Doc     string   `json:"doc"`
 }
 
-// preset is a preset as JSON.
+// preset is a preset of a catalog as JSON.
 type preset struct {
 	Name   string   `json:"name"`
 	Mask   string   `json:"mask"`
@@ -51,16 +52,14 @@ func (p *program) groups() *cobra.Command {
 	cmd := &cobra.Command{Use: "groups", Short: "Show the groups of a vocabulary, with their bits"}
 	return p.offline(cmd, func(c *spangate.Catalog, _ string) (answer, error) {
 		groups := groupsOf(c, c.All())
-		return answer{groups, func() { drawGroups(p.stdout, "GROUP", groups) }}, nil
+		return answer{value: groups, rest: func() { drawBits(p.stdout, "GROUP", groups) }}, nil
 	})
 }
 
-func drawGroups(s *screen, title string, groups []group) {
-	var rows [][]string
-	for _, g := range groups {
-		rows = append(rows, []string{g.Name, strconv.Itoa(g.Bit), g.Mask, list(g.Presets, ""), g.Doc})
-	}
-	s.table([]string{title, "BIT", "MASK", "PRESETS", "SPANS"}, rows)
+func drawBits(s *screen, title string, groups []group) {
+	s.table([]string{title, "BIT", "MASK", "PRESETS", "SPANS"}, mapped(groups, func(g group) []string {
+		return []string{g.Name, strconv.Itoa(g.Bit), g.Mask, list(g.Presets, ""), g.Doc}
+	}))
 }
 
 func (p *program) presets() *cobra.Command {
@@ -71,12 +70,12 @@ func (p *program) presets() *cobra.Command {
 			row := preset{p.Name, p.Mask.String(), c.Names(p.Mask), p.Doc}
 			presets, rows = append(presets, row), append(rows, []string{row.Name, row.Mask, row.Doc, list(row.Groups, "nothing")})
 		}
-		return answer{presets, func() { p.stdout.table([]string{"PRESET", "MASK", "CHOOSE IT FOR", "GROUPS"}, rows) }}, nil
+		return answer{value: presets, rest: func() { p.stdout.table([]string{"PRESET", "MASK", "CHOOSE IT FOR", "GROUPS"}, rows) }}, nil
 	})
 }
 
 func (p *program) explain() *cobra.Command {
-	return p.offline(&cobra.Command{
+	cmd := p.offline(&cobra.Command{
 		Use:   "explain SPEC",
 		Short: "Explain a spec: what each entry does, what is on, what becomes of traces",
 		Long: `Explain says what each entry of SPEC does, what is on, and what becomes of traces in Go
@@ -85,93 +84,100 @@ processes and in those of NeMo Gym, which are Python.
 A Python process reads a spec in another way. nemo-lens (b85578f) rejects one with an
 exclusion or with a name that it doesn't know, and that process emits no spans; its newer
 registry keeps such an entry pending, and the rest of the spec is on. For a spec with an
-exclusion, explain shows a list of the same groups to give Python instead.`,
+exclusion, explain shows a list of the same groups to give Python instead.
+
+With --url, explain says what SPEC means in a running process, in the groups and presets that
+are registered there. A name that is not is pending. See also spangate set --dry-run.`,
 		Example: `  spangate explain default,sandbox
   spangate explain all,-step,-optimizer
-  spangate explain --catalog lens per_step --json`,
+  spangate explain --catalog lens per_step --json
+  spangate explain default,sql --url http://localhost:8080/spans/`,
 	}, func(c *spangate.Catalog, text string) (answer, error) {
 		e, err := explain(c, text)
-		return answer{e, func() { e.draw(p.stdout, c) }}, err
+		if err != nil {
+			return answer{}, err
+		}
+		return e.answer(p.stdout, "mask", fmt.Sprintf("%s, %d of the %d groups of %s", e.Mask, len(e.Groups.([]group)), c.All().Count(), e.Namespace), func() {
+			drawBits(p.stdout, "ON", e.Groups.([]group))
+			p.stdout.table([]string{"IN", "TRACES"}, [][]string{{"Go", e.Traces.Go.Note}, {"Python", e.Traces.Python.Note}})
+		}), nil
 	})
+	offline := *cmd
+	online := *p.reading(cmd, func(r *remote, state *client.State, text string) (answer, error) {
+		entries, groups, err := newVocabulary("", state.Groups, state.Presets).parse(text, true)
+		if err != nil {
+			return answer{}, err
+		}
+		e := &explanation{Spec: text, Canonical: canonical(groups), Groups: groups, Entries: entries}
+		return e.answer(p.stdout, "selects", fmt.Sprintf("%d of the %d groups of the process", len(groups), len(state.Groups)), func() {
+			drawGroups(p.stdout, groups, state.Leases)
+		}), nil
+	})
+	mode := func(cmd *cobra.Command) *cobra.Command {
+		if cmd.Flags().Changed("url") {
+			return &online
+		}
+		return &offline
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return mode(cmd).RunE(cmd, args) }
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return mode(cmd).ValidArgsFunction(cmd, args, toComplete)
+	}
+	cmd.Flags().Lookup("url").Usage = "explain SPEC in the process with its endpoint at `URL`; may be repeated, or @FILE with a URL on each line"
+	cmd.MarkFlagsMutuallyExclusive("catalog", "url")
+	return cmd
 }
 
 // explanation is what a spec means, as JSON. Fields are only ever added.
 type explanation struct {
-	Spec      string  `json:"spec"`      // as given
-	Namespace string  `json:"namespace"` // of the catalog
-	Canonical string  `json:"canonical"` // the spec with the groups alone, in bit order
-	Mask      string  `json:"mask"`      // in hexadecimal
-	Groups    []group `json:"groups"`    // that are on, in bit order
-	Entries   []entry `json:"entries"`   // that are not empty, in the order of the spec
-	Traces    traces  `json:"traces"`    // with just these groups on
-}
-
-// entry is one entry of a spec.
-type entry struct {
-	Name    string `json:"name"`    // as written, without the '-' of an exclusion
-	Offset  int    `json:"offset"`  // of the name in the spec, in bytes
-	Exclude bool   `json:"exclude"` // it begins with '-'
-	Kind    string `json:"kind"`    // preset or group
-	Mask    string `json:"mask"`    // of the name, in hexadecimal
-	// Changes has the groups that the entry adds to the entries before it or, for an exclusion,
-	// takes from the whole spec, without those that an exclusion before it takes.
-	Changes []string `json:"changes"`
+	Spec      string  `json:"spec"`                // as given
+	Namespace string  `json:"namespace,omitempty"` // of the catalog
+	Canonical string  `json:"canonical"`           // the spec with the groups alone, in bit order or, in a process, sorted
+	Mask      string  `json:"mask,omitempty"`      // in a catalog, in hexadecimal
+	Groups    any     `json:"groups"`              // that it selects: []group of a catalog, []wire.Group of a process
+	Entries   []entry `json:"entries"`             // that are not empty, in the order of the spec
+	Traces    *traces `json:"traces,omitempty"`    // with just these groups of a catalog on
 }
 
 // explain returns what text means in c. The error is a [*spangate.ParseError].
 func explain(c *spangate.Catalog, text string) (*explanation, error) {
-	mask, err := c.Parse(text)
+	entries, selected, err := catalogVocabulary(c).parse(text, false)
 	if err != nil {
 		return nil, err
 	}
-	e := &explanation{
-		Spec: text, Namespace: c.Namespace(),
-		Canonical: c.Format(mask), Mask: mask.String(), Groups: groupsOf(c, mask),
-		Entries: []entry{}, Traces: traces{Go: goTraces(mask), Python: pythonTraces(c, text, mask)},
+	for i := range entries {
+		m, _ := c.Lookup(entries[i].Name)
+		entries[i].Mask = m.String()
 	}
-	var selected, added, taken spangate.Mask
-	for in := range spec.Entries(text) { // exclusions take from all, wherever they stand
-		if m, _ := c.Lookup(in.Name); !in.Exclude {
-			selected |= m
-		}
-	}
-	for in := range spec.Entries(text) {
-		m, _ := c.Lookup(in.Name)
-		row := entry{Name: in.Name, Offset: in.Offset, Exclude: in.Exclude, Kind: "preset", Mask: m.String()}
-		if _, ok := c.Group(in.Name); ok {
-			row.Kind = "group"
-		}
-		if in.Exclude {
-			row.Changes = c.Names(m & selected &^ taken)
-			taken |= m
-		} else {
-			row.Changes = c.Names(m &^ added)
-			added |= m
-		}
-		e.Entries = append(e.Entries, row)
-	}
-	return e, nil
+	mask, err := c.Parse(canonical(selected))
+	return &explanation{
+		Spec: text, Namespace: c.Namespace(), Canonical: canonical(selected), Mask: mask.String(), Groups: groupsOf(c, mask),
+		Entries: entries, Traces: &traces{Go: goTraces(mask), Python: pythonTraces(c, text, mask)},
+	}, err
 }
 
-// draw shows e to people.
-func (e *explanation) draw(s *screen, c *spangate.Catalog) {
-	s.fields("spec", orQuoted(escape(e.Spec)), "means", orQuoted(e.Canonical),
-		"mask", fmt.Sprintf("%s, %d of the %d groups of %s", e.Mask, len(e.Groups), c.All().Count(), e.Namespace))
-	var rows [][]string
-	for _, entry := range e.Entries {
-		sign, name, nothing := "+ ", escape(entry.Name), "nothing: it is on already"
-		if entry.Exclude {
-			sign, name, nothing = "- ", "-"+name, "nothing: it is off anyway"
+// answer returns e as an answer. what and howMany are the name and value of the field about the groups
+// that e selects, and drawGroups shows them.
+func (e *explanation) answer(s *screen, what, howMany string, drawGroups func()) answer {
+	fields := []string{"spec", orQuoted(escape(e.Spec)), "means", orQuoted(escape(e.Canonical)), what, howMany, "pending", warning(pendingOf(e.Entries), ", not registered yet")}
+	return answer{value: e, fields: fields, rest: func() {
+		var rows [][]string
+		for _, entry := range e.Entries {
+			sign, name, changes := "+ ", escape(entry.Name), "nothing: it is on already"
+			if entry.Exclude {
+				sign, name, changes = "- ", "-"+name, "nothing: it is off anyway"
+			}
+			switch {
+			case entry.Kind == pending:
+				changes = "nothing until a library registers it" + onlyIf(entry.Suggestion != "", "; did you mean "+short(entry.Suggestion)+"?")
+			case len(entry.Changes) > 0:
+				changes = sign + list(entry.Changes, "")
+			}
+			rows = append(rows, []string{name, entry.Kind, changes})
 		}
-		changes := nothing
-		if len(entry.Changes) > 0 {
-			changes = sign + list(entry.Changes, "")
-		}
-		rows = append(rows, []string{name, entry.Kind, changes})
-	}
-	s.table([]string{"ENTRY", "IS A", "CHANGES"}, rows)
-	drawGroups(s, "ON", e.Groups)
-	s.table([]string{"IN", "TRACES"}, [][]string{{"Go", e.Traces.Go.Note}, {"Python", e.Traces.Python.Note}})
+		s.table([]string{"ENTRY", "IS A", "CHANGES"}, rows)
+		drawGroups()
+	}}
 }
 
 // traces is what becomes of traces with some groups on, in the processes of one job. Spans lie

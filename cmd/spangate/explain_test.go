@@ -17,7 +17,7 @@ import (
 func TestAddedMinusTakenGroupsAreOn(t *testing.T) {
 	c := spangate.Gym
 	var entries []string
-	for _, c := range names(c) {
+	for _, c := range catalogVocabulary(c).completions() {
 		name, _, _ := strings.Cut(c, "\t")
 		entries = append(entries, name, "-"+name, strings.ToUpper(name), " -"+name+" ", "")
 	}

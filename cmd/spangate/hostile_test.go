@@ -133,7 +133,7 @@ func TestAnswerIsBoundedForEveryCommand(t *testing.T) {
 	for _, status := range []int{200, 201, 400, 401, 502} {
 		url := compressed(t, status, endless(`{"code":"bad_field","valid":[`, `{},`))
 		for _, args := range [][]string{
-			{"get", "--json"}, {"watch"}, {"leases"}, {"set", "all"}, {"reset"}, {"lease", "all", "--for", "1m"}, {"quiet", "all", "--for", "1m"},
+			{"get", "--json"}, {"get", "--on"}, {"scopes"}, {"explain", "all"}, {"set", "all", "--dry-run"}, {"watch"}, {"leases"}, {"set", "all"}, {"reset"}, {"lease", "all", "--for", "1m"}, {"quiet", "all", "--for", "1m"},
 			{"extend", "x", "--for", "1m"}, {"release", "x"},
 		} {
 			_, stderr, code := runBounded(t, append(args, "--url", url)...)
@@ -156,6 +156,7 @@ func TestLargestAnswerIsDrawn(t *testing.T) {
 			"leases":  {`{"owner":"` + long + `"}`, `,{"id":"x","groups":["","","",""],"why":"y"}`, "4000"},
 			"presets": {`{}`, `,{"groups":["a","a"]}`, "3000"},
 			"pending": {`""`, `,"a"`, "50000"},
+			"scopes":  {`{"name":"` + long + `"}`, `,{"sites":[{"groups":["a"],"spans":{}}]}`, "3000"},
 		} {
 			var n int
 			if _, err := fmt.Sscan(of[2], &n); err != nil {
@@ -169,7 +170,7 @@ func TestLargestAnswerIsDrawn(t *testing.T) {
 		_, err := io.WriteString(w, "}")
 		return err
 	})
-	for _, args := range [][]string{{"get"}, {"get", "--json"}} {
+	for _, args := range [][]string{{"get"}, {"get", "--json"}, {"get", "--on"}, {"scopes"}, {"explain", "all"}, {"set", "", "--dry-run"}, {"get", "--url", url + "/2"}} {
 		stdout, stderr, code := runBounded(t, append(args, "--url", url, "--timeout", "4m")...)
 		assert.Zero(t, code, stderr)
 		assert.NotEmpty(t, stdout)
@@ -213,6 +214,18 @@ func TestRefusalWithManyNamesIsBounded(t *testing.T) {
 	_, stderr, code := runBounded(t, "set", "all", "--url", url, "--timeout", "4m")
 	assert.Equal(t, exitUsage, code)
 	assert.Less(t, len(stderr), 64<<10)
+}
+
+func TestErrorWithTheNamesOfAProcessIsBounded(t *testing.T) {
+	url := compressed(t, http.StatusOK, func(w io.Writer, _ <-chan struct{}) error {
+		return repeated(w, `{"generation":"a-1","groups":[{}`, `,{"name":"aaaaaaaa"}`, 1<<20, `]}`)
+	})
+	for _, args := range [][]string{{"set", "all,aaaaaaab", "--dry-run"}, {"get", "aaaaaaab"}} {
+		_, stderr, code := runBounded(t, append(args, "--url", url)...)
+		assert.Equal(t, exitUsage, code)
+		assert.Contains(t, stderr, "aaaaaaaa")
+		assert.Less(t, len(stderr), 16<<10)
+	}
 }
 
 func TestTimeoutEndsAnAnswerThatComesSlowly(t *testing.T) {

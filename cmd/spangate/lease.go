@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +16,7 @@ import (
 )
 
 func (p *program) lease() *cobra.Command {
-	var req wire.LeaseRequest
-	return p.leasing(&req, &req.Spec, &cobra.Command{
+	return p.leasing(false, &cobra.Command{
 		Use:   "lease SPEC --for DURATION",
 		Short: "Turn on what a spec selects, for a limited time",
 		Long: `Lease adds SPEC to what is on, for a limited time, and then ends by itself. What another
@@ -31,8 +29,7 @@ lease or the baseline has on stays on.
 }
 
 func (p *program) quiet() *cobra.Command {
-	var req wire.LeaseRequest
-	return p.leasing(&req, &req.Quiet, &cobra.Command{
+	return p.leasing(true, &cobra.Command{
 		Use:   "quiet SPEC --for DURATION",
 		Short: "Turn off what a spec selects, for a limited time",
 		Long: `Quiet takes SPEC away from the baseline, for a limited time: then it comes back by itself.
@@ -42,7 +39,8 @@ It is a lease too, which spangate extend and spangate release take.
 
 ` + leaseHelp,
 		Example: `  spangate quiet sandbox --for 10m --owner me --why "too many spans"
-  spangate quiet verify,agent --for 1h --wait`,
+  spangate quiet verify,agent --for 1h --wait
+  spangate quiet sandbox --for 10m --url @processes.txt`,
 	})
 }
 
@@ -52,39 +50,44 @@ does not renew it. If it is killed, the lease still ends in time.
 A lease that can't be shown is released, and the command fails; if it can't be released, its id
 is in the message. If standard output is closed, the lease is shown on standard error.`
 
-// leasing makes cmd a command that requests a lease. Its argument goes into spec, a field of req.
-func (p *program) leasing(req *wire.LeaseRequest, spec *string, cmd *cobra.Command) *cobra.Command {
+// leasing makes cmd a command that requests a lease, which adds or quiets what its argument selects.
+func (p *program) leasing(quiets bool, cmd *cobra.Command) *cobra.Command {
+	var flags wire.LeaseRequest
 	ttl := forFlag(cmd, "how long, as in 5m or 1h30m")
-	cmd.Flags().StringVar(&req.Owner, "owner", "", "whose lease it is (default: yours)")
-	reasonFlags(cmd, &req.Why, &req.AllowPending)
+	cmd.Flags().StringVar(&flags.Owner, "owner", "", "whose lease it is (default: yours)")
+	reasonFlags(cmd, &flags.Why, &flags.AllowPending)
 	wait := cmd.Flags().Bool("wait", false, "stay until the lease ends, and end it on Ctrl-C")
-	return p.remote(cmd, true, func(r *remote, arg string) (none answer, _ error) {
-		*spec, req.Owner, req.TTL = arg, orUser(req.Owner), ttl.String()
-		if err := checkUTF8("the spec", arg, "--owner", req.Owner, "--why", req.Why); err != nil {
-			return none, err
+	return p.remote(cmd, changes|dryRuns|several, func(r *remote, arg string) (answer, error) {
+		if r.dryRun {
+			return r.predict(cmd.Name(), arg, orUser(flags.Owner), flags.AllowPending)
+		}
+		req := flags
+		req.Spec, req.Owner, req.TTL = arg, orUser(req.Owner), ttl.String()
+		if quiets {
+			req.Spec, req.Quiet = "", arg
 		}
 		// Not in the context that a signal ends: a lease that is granted meanwhile must not be
 		// left behind.
-		l, err := r.Lease(context.WithoutCancel(r.ctx), *req, r.condition)
-		if r.stdout.closed {
-			r.stdout = r.stderr
-		}
-		shown, err := r.granted(l, err)
+		l, err := r.Lease(context.WithoutCancel(r.ctx), req, r.condition)
+		shown, err := granted(l, err)
 		if err != nil {
-			return none, err
+			return answer{}, err
 		}
-		r.show(shown)
 		h := &holder{remote: r, id: l.ID, deadline: time.Now().Add(left(&l.Lease))}
-		switch failed := cmp.Or(r.stdout.err, r.ctx.Err()); {
-		case *wait:
-			if err := h.hold(); err != nil || r.asJSON {
-				return none, err
+		shown.then = func(failed error) error {
+			switch {
+			case *wait:
+				if err := h.hold(); err != nil || r.asJSON {
+					return err
+				}
+				a, _ := ended(l, nil)
+				r.show(a)
+			case failed != nil:
+				return h.release(failed)
 			}
-			return r.ended(l, nil)
-		case failed != nil:
-			return none, h.release(failed)
+			return nil
 		}
-		return none, nil
+		return shown, nil
 	})
 }
 
@@ -95,30 +98,24 @@ func (p *program) extend() *cobra.Command {
 		Example: `  spangate extend k7gq2w4xnb3ma --for 10m`,
 	}
 	ttl := forFlag(cmd, "how long from now on, as in 10m")
-	return p.remote(cmd, true, func(r *remote, id string) (answer, error) {
-		return r.granted(r.Renew(r.ctx, id, *ttl, r.condition))
+	return p.remote(cmd, changes, func(r *remote, id string) (answer, error) {
+		return granted(r.Renew(r.ctx, id, *ttl, r.condition))
 	})
 }
 
 func (p *program) release() *cobra.Command {
 	cmd := &cobra.Command{Use: "release ID", Short: "End a lease now"}
-	return p.remote(cmd, true, func(r *remote, id string) (answer, error) { return r.ended(r.Release(r.ctx, id, r.condition)) })
+	return p.remote(cmd, changes, func(r *remote, id string) (answer, error) { return ended(r.Release(r.ctx, id, r.condition)) })
 }
 
 func (p *program) leases() *cobra.Command {
 	cmd := &cobra.Command{Use: "leases", Short: "Show the live leases, sorted by end"}
-	return p.remote(cmd, false, func(r *remote, _ string) (answer, error) {
-		state, err := r.State(r.ctx)
-		if err != nil {
-			return answer{}, err
+	return p.reading(cmd, func(r *remote, state *client.State, _ string) (answer, error) {
+		a := answer{value: append([]wire.Lease{}, state.Leases...), line: "There is no lease."}
+		if len(state.Leases) > 0 {
+			a.line, a.rest = list(mapped(state.Leases, described), ""), func() { drawLeases(r.stdout, state.Leases) }
 		}
-		return answer{append([]wire.Lease{}, state.Leases...), func() {
-			if len(state.Leases) == 0 {
-				r.stdout.printf("There is no lease.\n")
-				return
-			}
-			r.stdout.table(leaseHeaders, leaseRows(state.Leases))
-		}}, nil
+		return a, nil
 	})
 }
 
@@ -126,45 +123,45 @@ func (p *program) leases() *cobra.Command {
 func forFlag(cmd *cobra.Command, usage string) *time.Duration {
 	ttl := cmd.Flags().Duration("for", 0, usage)
 	completeFlag(cmd, "for", "1m", "5m", "30m", "1h")
-	_ = cmd.MarkFlagRequired("for") // fails for a flag that there is not
+	_ = cmd.MarkFlagRequired("for") // fails only for an unknown flag
 	return ttl
 }
 
 // granted returns the answer for a lease that was granted or renewed.
-func (r *remote) granted(l *client.Lease, err error) (answer, error) {
+func granted(l *client.Lease, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{l.JSON, func() {
-		r.stdout.fields("lease", short(l.ID), "owner", short(l.Owner), "spec", short(l.Spec), "groups", onlyIf(l.Spec != "", list(l.Groups, "none")),
-			"withheld", warning(l.Withheld, ", which the process keeps off"),
-			"quiets", short(l.Quiet), "quieted", onlyIf(l.Quiet != "", list(l.Quieted, "none")),
-			"still on", warning(l.StillOn, ", because a lease adds them"), "pending", list(l.Pending, ""), "ends", "in "+inSeconds(left(&l.Lease)))
+	return answer{value: l.JSON, fields: []string{
+		"lease", short(l.ID), "owner", short(l.Owner), "spec", short(l.Spec), "groups", onlyIf(l.Spec != "", list(l.Groups, "none")),
+		"withheld", warning(l.Withheld, ", which the process keeps off"),
+		"quiets", short(l.Quiet), "quieted", onlyIf(l.Quiet != "", list(l.Quieted, "none")),
+		"still on", warning(l.StillOn, ", because a lease adds them"), "pending", list(l.Pending, ""), "ends", "in " + inSeconds(left(&l.Lease)),
 	}}, nil
 }
 
 // ended returns the answer for a lease that has ended.
-func (r *remote) ended(l *client.Lease, err error) (answer, error) {
+func ended(l *client.Lease, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{l.JSON, func() {
-		r.stdout.printf("lease %s of %s on %s has ended\n", short(l.ID), short(l.Owner), subject(&l.Lease))
-	}}, nil
+	return answer{value: l.JSON, line: fmt.Sprintf("lease %s of %s on %s has ended", short(l.ID), short(l.Owner), subject(&l.Lease))}, nil
 }
 
-var leaseHeaders = []string{"LEASE", "OWNER", "SPEC", "LEFT", "WHY"}
-
-func leaseRows(leases []wire.Lease) (rows [][]string) {
-	for _, l := range leases {
-		rows = append(rows, []string{label(l.ID), label(l.Owner), subject(&l), inSeconds(left(&l)), short(l.Why)})
-	}
-	return rows
+func drawLeases(s *screen, leases []wire.Lease) {
+	s.table([]string{"LEASE", "OWNER", "SPEC", "LEFT", "WHY"}, mapped(leases, func(l wire.Lease) []string {
+		return []string{label(l.ID), label(l.Owner), subject(&l), inSeconds(left(&l)), short(l.Why)}
+	}))
 }
 
 // subject returns what a lease adds and quiets.
 func subject(l *wire.Lease) string {
 	return orQuoted(joined(", ", short(l.Spec), onlyIf(l.Quiet != "", "quiet "+short(l.Quiet))))
+}
+
+// described returns what a lease does, whose it is, and how long it has left.
+func described(l wire.Lease) string {
+	return subject(&l) + " of " + label(l.Owner) + ", " + inSeconds(left(&l)) + " left"
 }
 
 // left returns the remaining time of a lease.
@@ -226,10 +223,7 @@ func (h *holder) release(cause error) error {
 	switch {
 	case err != nil && !errors.Is(err, client.ErrNotFound):
 		err = fmt.Errorf("lease %s is not released, and ends by itself in %s: %w", short(h.id), inSeconds(time.Until(h.deadline)), err)
-		if cause != nil {
-			err = fmt.Errorf("%w; %w", cause, err)
-		}
-		return err
+		return errors.Join(cause, err)
 	case cause != nil:
 		return fmt.Errorf("%w; lease %s is released", cause, short(h.id))
 	}

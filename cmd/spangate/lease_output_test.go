@@ -60,6 +60,20 @@ func TestLeaseThatCannotBeShownIsReleased(t *testing.T) {
 	}
 }
 
+func TestLeasesInSeveralProcessesThatCannotBeShownAreReleased(t *testing.T) {
+	processes := []*process{startProcess(t), startProcess(t)}
+	cmd := command(t, "quiet", "job", "--for", "1h", "--url", processes[0].url(), "--url", processes[1].url())
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = fullDevice(t), &stderr
+	assert.Error(t, cmd.Run())
+	assert.Equal(t, exitFailed, cmd.ProcessState.ExitCode())
+	assert.Equal(t, 2, strings.Count(stderr.String(), " is released"), stderr.String())
+	for _, p := range processes {
+		assert.Len(t, p.State().Changes, 3, "it was granted and released")
+		assert.Empty(t, p.State().Leases)
+	}
+}
+
 func TestErrorNamesALeaseThatCanNeitherBeShownNorReleased(t *testing.T) {
 	p := startProcess(t)
 	granting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -108,7 +122,7 @@ func TestPipeClosedEarlyIsNoFailure(t *testing.T) {
 	l, err := p.Lease(control.LeaseRequest{Owner: "ann", Spec: "sandbox", TTL: time.Hour})
 	require.NoError(t, err)
 	for _, args := range [][]string{
-		{"get"}, {"get", "--json"}, {"leases"}, {"leases", "--json"}, {"groups"}, {"presets"}, {"explain", "all"}, {"watch"}, {"--help"}, {"completion", "bash"},
+		{"get"}, {"get", "--json"}, {"leases"}, {"leases", "--json"}, {"scopes"}, {"get", "sandbox"}, {"get", "--url", p.url(), "--url", p.url()}, {"groups"}, {"presets"}, {"explain", "all"}, {"watch"}, {"--help"}, {"completion", "bash"},
 		{"set", "all"}, {"reset"}, {"extend", l.ID(), "--for", "1h"}, {"release", l.ID()},
 	} {
 		cmd := command(t, args...)

@@ -3,7 +3,9 @@
 // Spangate explains specs of span groups, and changes what is on in a running process:
 //
 //	spangate explain default,sandbox
+//	spangate scopes --url http://localhost:8080/spans/
 //	spangate lease all --for 5m --url http://localhost:8080/spans/
+//	spangate quiet sql --for 10m --url @processes.txt
 //
 // The process mounts the endpoint of package control. Without a process the command knows two
 // vocabularies, NeMo Gym's and nemo-lens's; spangate get shows the groups of a process. To install
@@ -59,7 +61,7 @@ type program struct {
 }
 
 // vocabularies is the help that says which names are known without a process.
-const vocabularies = `Explain, groups and presets know the vocabularies of NeMo Gym and nemo-lens alone. The groups
+const vocabularies = `Groups, presets and, without --url, explain know NeMo Gym and nemo-lens alone. The groups
 of a running process, those of its libraries too, are what spangate get --url URL shows.`
 
 const about = `Spangate explains specs of span groups, and changes what is on in a running process.
@@ -73,6 +75,12 @@ begins with '-' goes behind --, or is written with that entry last.
 A running process is found by --url or SPANGATE_URL: where it has mounted the endpoint of
 package control, as in http://localhost:8080/spans/. If it wants a bearer token, that is
 SPANGATE_TOKEN or in the file that --token-file names.
+
+Several processes are found by repeating --url, or by --url @FILE or SPANGATE_URL=@FILE: FILE
+has a URL on each line, and # begins a comment. Get, scopes, set, reset, lease, quiet, leases
+and explain then show a line for each process, those that failed last, and with --json a list
+of objects, each with the url of a process and its answer or error. If one fails, the others
+stay changed. The token is sent to all.
 
 ` + exitCodes
 
@@ -104,7 +112,7 @@ func newRoot(p *program) *cobra.Command {
 		}
 	}
 	add("Without a process:", p.explain(), p.groups(), p.presets())
-	add("On a running process:", p.get(), p.watch(), p.set(), p.reset(), p.lease(), p.quiet(), p.extend(), p.release(), p.leases())
+	add("On a running process:", p.get(), p.scopes(), p.watch(), p.set(), p.reset(), p.lease(), p.quiet(), p.extend(), p.release(), p.leases())
 	return root
 }
 
@@ -125,21 +133,25 @@ func run(ctx context.Context, args []string, stdout, stderr *screen) int {
 	return p.report(err, cmd.Flags().Arg(0))
 }
 
-// checkArgs checks that cmd has one argument, which may be empty, if its Use names one, and
-// otherwise none. For an unknown command it suggests one.
+// argument returns what the Use of cmd calls its argument: SPEC, ID, [NAME], which is optional, or "".
+func argument(cmd *cobra.Command) string {
+	_, what, _ := strings.Cut(cmd.Use, " ")
+	what, _, _ = strings.Cut(what, " ")
+	return what
+}
+
+// checkArgs checks that cmd has the argument that its Use names, which may be empty, and no other. For
+// an unknown command it suggests one.
 func checkArgs(cmd *cobra.Command, args []string) error {
-	spec, takes := strings.Contains(cmd.Use, "SPEC"), 0
-	if spec || strings.Contains(cmd.Use, "ID") {
-		takes = 1
-	}
-	switch {
-	case len(args) == takes:
+	what := argument(cmd)
+	switch optional := strings.HasPrefix(what+"[", "["); {
+	case len(args) == 0 && optional, len(args) == 1 && what != "":
 		return nil
-	case takes == 1 && len(args) > 1:
+	case what != "" && len(args) > 1:
 		return usagef("%s takes one argument, and %q is another; quote what has a space in it", cmd.Name(), args[1])
-	case spec:
+	case what == "SPEC":
 		return usagef(`%s takes a spec ("" is nothing), as in: %s default,sandbox`, cmd.Name(), cmd.CommandPath())
-	case takes == 1:
+	case what != "":
 		return usagef("%s takes the id of a lease, which spangate leases shows", cmd.Name())
 	case cmd.HasParent():
 		return usagef("%s takes no argument, and %q is one", cmd.Name(), args[0])

@@ -50,7 +50,7 @@ func TestOutputInAPipeHasNoTrailingSpace(t *testing.T) {
 	startProcess(t)
 	for _, args := range [][]string{
 		{"get"}, {"groups"}, {"presets"}, {"explain", "all"}, {"explain", ""}, {"leases"},
-		{"lease", "all", "--for", "1h", "--owner", "ann"}, {"leases"}, {"set", "sandbox"}, {"get"}, {"reset"},
+		{"lease", "all", "--for", "1h", "--owner", "ann"}, {"leases"}, {"set", "sandbox"}, {"get"}, {"get", "--on"}, {"get", "sandbox"}, {"scopes"}, {"set", "all", "--dry-run"}, {"reset"},
 	} {
 		stdout, stderr, code := runCommand(t, args...)
 		assert.Zero(t, code, args)

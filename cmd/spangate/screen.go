@@ -44,7 +44,7 @@ type screen struct {
 	width  int  // in columns; 0 for any
 	live   bool // it is a terminal on which a line can be rewritten
 	used   bool // something has been written
-	closed bool // it was closed when the program began, so that what is written is lost
+	closed bool // it was closed when the program began, so all output is lost
 	err    error
 }
 
@@ -211,14 +211,16 @@ const maxListed = 64
 // list returns names as a list: at most maxListed, escaped, and how many more there are. For no
 // names it returns the text none.
 func list(names []string, none string) string {
-	var shown []string
-	for _, n := range names[:min(len(names), maxListed)] {
-		shown = append(shown, short(n))
-	}
-	if more := len(names) - maxListed; more > 0 {
+	return cmp.Or(strings.Join(first(maxListed, names, short), ", "), none)
+}
+
+// first returns what show returns for each of the first n names, and how many more there are.
+func first(n int, names []string, show func(string) string) []string {
+	shown := mapped(names[:min(len(names), n)], show)
+	if more := len(names) - n; more > 0 {
 		shown = append(shown, fmt.Sprintf("and %d more", more))
 	}
-	return cmp.Or(strings.Join(shown, ", "), none)
+	return shown
 }
 
 // inSeconds returns d in whole seconds as it counts down: 0s only once nothing is left.

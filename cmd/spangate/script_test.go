@@ -27,6 +27,7 @@ var update = flag.Bool("update", false, "update the files of testdata that scrip
 //
 //	process [OPTION=VALUE…]   starts a process, and sets SPANGATE_URL to its endpoint; options are
 //	                          token, readonly, deny, ceiling, roots, leases (how many there may be)
+//	also NAME [OPTION=VALUE…]  starts another, besides, and sets NAME to the URL of its endpoint
 //	restart                   ends it, and starts another at the same address
 //	end                       ends it
 //	gate SPEC                 waits until its gate shows just these groups
@@ -53,7 +54,14 @@ func TestScripts(t *testing.T) {
 				r.end()
 				r.args = args
 				r.begin(ts, "")
+				ts.Setenv(envURL, r.url())
 			}),
+			"also": func(ts *testscript.TestScript, _ bool, args []string) {
+				r := &scriptProcess{args: args[1:]}
+				r.begin(ts, "")
+				ts.Setenv(args[0], r.url())
+				ts.Defer(r.end)
+			},
 			"restart": onProcess(func(ts *testscript.TestScript, r *scriptProcess, _ []string) {
 				r.end()
 				r.begin(ts, r.address)
@@ -125,7 +133,6 @@ func (r *scriptProcess) begin(ts *testscript.TestScript, address string) {
 	p, err := newProcess(address, endpoint, options...)
 	ts.Check(err)
 	r.process, r.ended = p, false
-	ts.Setenv(envURL, p.url())
 }
 
 func (r *scriptProcess) end() {

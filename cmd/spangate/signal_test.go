@@ -73,6 +73,39 @@ func TestLeaseGrantedDuringASignalIsReleased(t *testing.T) {
 	}
 }
 
+// Both processes have granted a lease and not yet answered when the signal comes.
+func TestSignalReleasesTheLeasesOfAllProcesses(t *testing.T) {
+	granted, answer := make(chan bool, 2), make(chan bool)
+	args := []string{"lease", "sandbox", "--for", "1h"}
+	processes := []*process{startProcess(t), startProcess(t)}
+	for _, p := range processes {
+		slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			later := httptest.NewRecorder()
+			p.server.Handler.ServeHTTP(later, r)
+			if r.Method == http.MethodPost {
+				granted <- true
+				<-answer
+			}
+			w.WriteHeader(later.Code)
+			io.Copy(w, later.Body)
+		}))
+		defer slow.Close()
+		args = append(args, "--url", slow.URL+mount)
+	}
+	cmd := command(t, args...)
+	require.NoError(t, cmd.Start())
+	receive(t, granted)
+	receive(t, granted)
+	assert.NoError(t, cmd.Process.Signal(os.Interrupt))
+	time.Sleep(50 * time.Millisecond) // so that the signal arrives first
+	close(answer)
+	_ = cmd.Wait()
+	assert.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
+	for _, p := range processes {
+		assert.Equal(t, "job,server,http_client,rollout", p.on())
+	}
+}
+
 // receive waits for a value of c.
 func receive(t *testing.T, c <-chan bool) {
 	select {

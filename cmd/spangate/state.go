@@ -5,32 +5,94 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control/client"
 	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/internal/spec"
 )
 
 func (p *program) get() *cobra.Command {
-	cmd := &cobra.Command{Use: "get", Short: "Show what is on, and why"}
-	return p.remote(cmd, false, func(r *remote, _ string) (answer, error) {
-		state, err := r.State(r.ctx)
-		if err != nil {
-			return answer{}, err
-		}
-		return answer{state.JSON, func() {
-			r.drawSummary(state)
+	cmd := &cobra.Command{
+		Use:   "get [NAME]",
+		Short: "Show what is on, and why; or one group, preset or lease",
+		Example: `  spangate get --on
+  spangate get sandbox
+  spangate get sandbox --url @processes.txt`,
+	}
+	on := cmd.Flags().Bool("on", false, "show only the groups that are on, and what has to do with them")
+	return p.reading(cmd, func(r *remote, state *client.State, name string) (answer, error) {
+		a := answer{value: state.JSON, fields: r.summary(state), rest: func() {
+			if len(state.Groups) == 0 {
+				r.stdout.printf("\nNo library has registered a group.\n")
+			}
 			drawLists(r.stdout, state)
-		}}, nil
+		}}
+		switch {
+		case *on && name != "":
+			return answer{}, usagef("--on shows all groups that are on, and %q is one name", name)
+		case !*on && name == "":
+			return a, nil
+		}
+		if err := narrow(&state.State, name); err != nil {
+			return answer{}, fmt.Errorf("%s %w", r.URL(), err)
+		}
+		owners := ownersOf(state.Leases)
+		lines := mapped(state.Groups, func(g wire.Group) string { return joined(" ", g.Name, onOff[g.On], because(g, owners)) })
+		a.value, a.line, a.rest = state.State, list(lines, "nothing"), func() {
+			drawLists(r.stdout, state)
+			drawScopes(r.stdout, state)
+		}
+		if name != "" {
+			a.fields = nil
+		}
+		return a, nil
 	})
 }
 
+// narrow keeps in a state only what concerns name, which is a group, a preset or the id of a lease: the
+// groups of that name, and the presets, leases and scopes with one of these groups, but not the preset all.
+// If name is empty, the groups are those that are on.
+func narrow(s *wire.State, name string) error {
+	about, known, folded := make(map[string]bool), name == "", spec.Lower(name)
+	add := func(found bool, groups ...string) {
+		known = known || found
+		for _, g := range groups {
+			about[g] = about[g] || found
+		}
+	}
+	for _, g := range s.Groups {
+		add(g.Name == folded || name == "" && g.On, g.Name)
+	}
+	for _, p := range s.Presets {
+		add(p.Name == folded, p.Groups...)
+	}
+	for _, l := range s.Leases {
+		add(l.ID == name, slices.Concat(l.Groups, l.Quieted)...)
+	}
+	if !known {
+		near := spec.Nearest(name, newVocabulary("", s.Groups, s.Presets).names)
+		return usagef("has no group, preset or lease %q%s", spec.Head(name), onlyIf(near != "", "; did you mean "+near+"?"))
+	}
+	none := func(names []string) bool { return !slices.ContainsFunc(names, func(n string) bool { return about[n] }) }
+	s.Groups = slices.DeleteFunc(s.Groups, func(g wire.Group) bool { return !about[g.Name] })
+	s.Presets = slices.DeleteFunc(s.Presets, func(p wire.Preset) bool { return p.Name != folded && (p.Name == spangate.NameAll || none(p.Groups)) })
+	s.Leases = slices.DeleteFunc(s.Leases, func(l wire.Lease) bool { return l.ID != name && none(l.Groups) && none(l.Quieted) })
+	s.Scopes = slices.DeleteFunc(s.Scopes, func(scope wire.Scope) bool {
+		return !slices.ContainsFunc(scope.Sites, func(site wire.Site) bool { return !none(site.Groups) })
+	})
+	s.Unmatched = []wire.UnmatchedRule{}
+	return nil
+}
+
 func (p *program) set() *cobra.Command {
-	var b wire.Baseline
+	var flags wire.Baseline
 	cmd := &cobra.Command{
 		Use:   "set SPEC",
 		Short: "Set the baseline, until the next one",
@@ -39,23 +101,27 @@ the process ends. A lease ends by itself; see spangate lease.
 
 A name that is not registered in the process is an error and changes nothing, unless
 --allow-pending keeps it until it is.`,
-		Example: `  spangate set default,sandbox --why "the slow verifier"
+		Example: `  spangate set default,sandbox --dry-run
+  spangate set default,sandbox --why "the slow verifier"
   spangate set "" --if-match kq3v7d2a-12`,
 	}
-	cmd.Flags().StringVar(&b.Who, "who", "", "who asks (default: you); a name that the authoriser gives replaces it")
-	reasonFlags(cmd, &b.Why, &b.AllowPending)
-	return p.remote(cmd, true, func(r *remote, arg string) (answer, error) {
-		b.Spec, b.Who = arg, orUser(b.Who)
-		if err := checkUTF8("the spec", b.Spec, "--who", b.Who, "--why", b.Why); err != nil {
-			return answer{}, err
+	cmd.Flags().StringVar(&flags.Who, "who", "", "who asks (default: you); a name that the authoriser gives replaces it")
+	reasonFlags(cmd, &flags.Why, &flags.AllowPending)
+	return p.remote(cmd, changes|dryRuns|several, func(r *remote, arg string) (answer, error) {
+		if r.dryRun {
+			return r.predict(cmd.Name(), arg, "", flags.AllowPending)
 		}
+		b := flags
+		b.Spec, b.Who = arg, orUser(b.Who)
 		return r.changed(r.SetBaseline(r.ctx, b, r.condition))
 	})
 }
 
 func (p *program) reset() *cobra.Command {
 	cmd := &cobra.Command{Use: "reset", Short: "Go back to the start-up baseline; leases stay"}
-	return p.remote(cmd, true, func(r *remote, _ string) (answer, error) { return r.changed(r.ResetBaseline(r.ctx, r.condition)) })
+	return p.remote(cmd, changes|several, func(r *remote, _ string) (answer, error) {
+		return r.changed(r.ResetBaseline(r.ctx, r.condition))
+	})
 }
 
 // changed returns the answer for a change of the baseline.
@@ -63,11 +129,11 @@ func (r *remote) changed(state *client.State, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{state.JSON, func() { r.drawSummary(state) }}, nil
+	return answer{value: state.JSON, fields: r.summary(state)}, nil
 }
 
-// drawSummary shows a state without its lists, and what the change that led to it has changed.
-func (r *remote) drawSummary(state *client.State) {
+// summary returns the fields that show a state, without its lists, and the change that led to it.
+func (r *remote) summary(state *client.State) []string {
 	changed := ""
 	if len(state.Changes) > 0 && state.Changes[0].Generation == state.Generation {
 		changed = cmp.Or(difference(state.Changes[0]), "nothing")
@@ -78,53 +144,72 @@ func (r *remote) drawSummary(state *client.State) {
 			withheld = append(withheld, g.Name)
 		}
 	}
-	r.stdout.fields("process", r.URL(), "generation", short(state.Generation), "baseline", baseline(state.Baseline), "changed", changed,
-		"start-up", onlyIf(state.Startup.Spec != state.Spec, baseline(state.Startup)),
-		"pinned", onlyIf(state.Pinned, amber.Render("the program has pinned what is on; baseline, leases and limits have no effect")),
+	return []string{
+		"process", r.URL(), "generation", short(state.Generation), "baseline", baseline(state.Baseline), "changed", changed,
+		"start-up", onlyIf(state.Startup.Spec != state.Spec, baseline(state.Startup)), "pinned", pinned(state),
 		"on", list(state.Enabled, "nothing"),
 		"root off", onlyIf(len(state.Enabled) > 0, warning(state.Roots, "; spans beneath begin a trace each, or are not started")),
 		"withheld", list(withheld, ""), "denied", short(state.Deny), "ceiling", short(state.Ceiling),
-		"pending", warning(state.Pending, ", not registered yet"),
-		"changes", onlyIf(!state.Writable, "none: the process has given the endpoint no authoriser"))
+		"pending", warning(state.Pending, ", not registered yet"), "changes", readOnly(state),
+	}
+}
+
+// pinned says that the program has pinned what is on, if it has.
+func pinned(state *client.State) string {
+	return onlyIf(state.Pinned, amber.Render("the program has pinned what is on; baseline, leases and limits have no effect"))
+}
+
+// readOnly says that a process takes no changes, if it takes none.
+func readOnly(state *client.State) string {
+	return onlyIf(!state.Writable, "none: the process has given the endpoint no authoriser")
 }
 
 // drawLists shows the groups, presets and leases of a state.
 func drawLists(s *screen, state *client.State) {
-	owners := ownersOf(state.Leases)
-	var rows [][]string
-	for _, g := range state.Groups {
-		word := faint.Render("off")
-		if g.On {
-			word = green.Render("on")
-		}
-		var namespaces []string
-		for _, m := range g.Members {
-			namespaces = append(namespaces, m.Namespace)
-		}
-		rows = append(rows, []string{label(g.Name), word, because(g, owners), list(namespaces, ""), docOf(g)})
-	}
-	if len(rows) == 0 {
-		s.printf("\nNo library has registered a group.\n")
-	}
-	s.table([]string{"GROUP", "IS", "BECAUSE OF", "NAMESPACE", "SPANS"}, rows)
-
-	rows = nil
-	for _, p := range state.Presets {
-		rows = append(rows, []string{label(p.Name), label(p.State), list(p.Groups, "nothing")})
-	}
-	s.table([]string{"PRESET", "IS", "GROUPS"}, rows)
-	s.table(leaseHeaders, leaseRows(state.Leases))
+	drawGroups(s, state.Groups, state.Leases)
+	s.table([]string{"PRESET", "IS", "GROUPS"}, mapped(state.Presets, func(p wire.Preset) []string {
+		return []string{label(p.Name), label(p.State), list(p.Groups, "nothing")}
+	}))
+	drawLeases(s, state.Leases)
 }
 
-// docOf returns what the spans of a group are, as each of its namespaces says.
-func docOf(g wire.Group) string {
-	var docs []string
-	for _, m := range g.Members[:min(len(g.Members), maxListed)] {
-		if doc := short(m.Doc); !slices.Contains(docs, doc) {
-			docs = append(docs, doc)
+// drawGroups shows groups, with their spans if the process counts them.
+func drawGroups(s *screen, groups []wire.Group, leases []wire.Lease) {
+	owners := ownersOf(leases)
+	rows := [][]string{{"GROUP", "IS", "BECAUSE OF", "STARTED", "A SECOND", "NAMESPACE", "SPANS"}}
+	for _, g := range groups {
+		started, perSecond, _ := counts(g.Spans)
+		namespaces := mapped(g.Members, func(m wire.Member) string { return m.Namespace })
+		rows = append(rows, []string{label(g.Name), shown[g.On], because(g, owners), started, perSecond, list(namespaces, ""), docOf(g)})
+	}
+	if !slices.ContainsFunc(groups, func(g wire.Group) bool { return g.Spans != nil }) {
+		for i, row := range rows {
+			rows[i] = slices.Delete(row, 3, 5)
 		}
 	}
-	return joined("; ", docs...)
+	s.table(rows[0], rows[1:])
+}
+
+// onOff has the words for a group that is on or off, and shown as a terminal shows them.
+var (
+	onOff = map[bool]string{true: "on", false: "off"}
+	shown = map[bool]string{true: green.Render("on"), false: faint.Render("off")}
+)
+
+// counts returns how many spans were started, how many a second, and how many were not started because
+// their group was off. What is not counted is empty.
+func counts(s *wire.Spans) (started, perSecond, withheld string) {
+	if s == nil {
+		return "", "", ""
+	}
+	return label(s.Started), rate(s.PerSecond), label(s.Withheld)
+}
+
+func rate(perSecond float64) string {
+	if math.Abs(perSecond) > 1e9 {
+		return fmt.Sprintf("%.1e", perSecond)
+	}
+	return fmt.Sprintf("%.1f", perSecond)
 }
 
 // because says what turns a group on, and what keeps it off.
@@ -134,22 +219,9 @@ func because(g wire.Group, owners map[string]string) string {
 		onlyIf(g.Withheld, "withheld"), onlyIf(g.Overridden, "set on the registry itself"))
 }
 
-// joined joins the parts that are not empty.
-func joined(separator string, parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), separator)
-}
-
 // leasesOf lists the owners of the leases with these ids: a few, and how many more there are.
 func leasesOf(ids []string, owners map[string]string) string {
-	const most = 3
-	var names []string
-	for _, id := range ids[:min(len(ids), most)] {
-		names = append(names, "lease of "+owners[id])
-	}
-	if more := len(ids) - most; more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(first(3, ids, func(id string) string { return "lease of " + owners[id] }), ", ")
 }
 
 // ownersOf returns the owners of leases, by id, fit for a terminal.
@@ -174,18 +246,11 @@ func difference(c wire.Change) string {
 	return strings.Join(append(signed(green, "+", c.New, c.Old), signed(red, "-", c.Old, c.New)...), " ")
 }
 
-// signed returns the names that are not in without, which is sorted, with a sign before each: at
-// most maxListed, and how many more there are.
-func signed(style lipgloss.Style, sign string, names, without []string) (parts []string) {
+// signed returns the names that are not in without, which is sorted, with a sign before each.
+func signed(style lipgloss.Style, sign string, names, without []string) []string {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		_, found := slices.BinarySearch(without, name)
 		return found
 	})
-	for _, name := range names[:min(len(names), maxListed)] {
-		parts = append(parts, style.Render(sign+short(name)))
-	}
-	if more := len(names) - maxListed; more > 0 {
-		parts = append(parts, style.Render(fmt.Sprintf("%s%d more", sign, more)))
-	}
-	return parts
+	return first(maxListed, names, func(name string) string { return style.Render(sign + short(name)) })
 }

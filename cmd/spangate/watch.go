@@ -37,7 +37,7 @@ func (p *program) watch() *cobra.Command {
 on and off. It polls the process, across restarts too. With --json each change is a line.`,
 	}
 	every := cmd.Flags().Duration("interval", interval, "how often to ask")
-	return p.remote(cmd, false, func(r *remote, _ string) (answer, error) {
+	return p.remote(cmd, 0, func(r *remote, _ string) (answer, error) {
 		if *every < minInterval {
 			return answer{}, usagef("--interval %v: at least %v", *every, minInterval)
 		}

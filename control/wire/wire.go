@@ -16,7 +16,8 @@
 //	                       may change within it
 //	PUT     /              takes [Baseline] or a whole [State], gives [State]
 //	DELETE  /              back to the start-up baseline, gives [State]
-//	POST    /leases        takes [LeaseRequest], gives 201, Location and [Lease]
+//	POST    /leases        takes [LeaseRequest], gives 201, Location and [Lease]; a client that
+//	                       prefers HTML is sent to the page with 303 instead
 //	PATCH   /leases/{id}   takes [LeasePatch], gives [Lease]
 //	DELETE  /leases/{id}   gives the [Lease] that ended
 //

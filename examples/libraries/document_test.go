@@ -14,8 +14,8 @@ import (
 
 var indentation = regexp.MustCompile(`(?m)^\s+`)
 
-// TestDocumentsQuoteCompiledCode compares without indentation and empty lines, since a quote of a
-// function's body has less of both.
+// TestDocumentsQuoteCompiledCode ignores indentation and empty lines, since a quote of a function's body
+// has fewer of both.
 func TestDocumentsQuoteCompiledCode(t *testing.T) {
 	for document, sources := range map[string][]string{
 		"libraries.md":  {"*.go", "*/*.go", "*/*/*.go"},

@@ -162,8 +162,8 @@ func newResources(t *telemetry) http.Handler {
 // tool runs the calculator. The model gets an error of the sandbox as the result.
 func (r *resources) tool(ctx context.Context, call Message) (Message, error) {
 	// The guarded form of a site is for hot code. While the group is off, it costs a load and
-	// an AND, and the block is not evaluated, attributes included. The code is not among them: it is
-	// the model's output.
+	// an AND, and the block is not evaluated, attributes included. The code that runs is not an
+	// attribute, since it is the model's output.
 	if r.gate.On(spangate.BitSandbox) {
 		_, span := r.tracer.Start(ctx, gym.SpanSandboxExec, trace.WithAttributes(gym.SandboxProviderKey.String("go/types")))
 		defer span.End()
@@ -179,7 +179,7 @@ func (r *resources) verify(ctx context.Context, attempt Attempt) (outcome Outcom
 	err = otelgate.Do(ctx, r.verifier, gym.SpanVerify, func(context.Context, trace.Span) error {
 		expected, err := evaluate(attempt.Expected)
 		if err != nil {
-			return errors.New("the task's expected answer has no value") // err would bring the answer into spans
+			return errors.New("the task's expected answer has no value") // err quotes the answer, and Do records it
 		}
 		outcome.Answer = attempt.Answer
 		if value, err := evaluate(attempt.Answer); err == nil && value == expected {

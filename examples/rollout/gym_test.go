@@ -24,7 +24,7 @@ import (
 	"github.com/spangate/spangate/otelsdk/gym"
 )
 
-// receiver keeps whole exports, which come by gRPC.
+// receiver keeps the exports that it gets by gRPC.
 type receiver struct {
 	ptraceotlp.UnimplementedGRPCServer
 	url string
@@ -114,7 +114,7 @@ func TestSpansLookLikeThoseOfNeMoGym(t *testing.T) {
 	}
 }
 
-// A rollout that fails, too: its error is on the spans.
+// One of the rollouts fails, so that spans have an error.
 func TestNoPromptCodeAnswerOrRewardIsInASpan(t *testing.T) {
 	r := startReceiver(t)
 	d, err := startDriver(context.WithoutCancel(t.Context()), &options{otlp: r.url})
@@ -178,7 +178,7 @@ func TestExporterFollowsTheProtocolOfTheEnvironment(t *testing.T) {
 	}
 	r.each(func(pcommon.Map, string, ptrace.Span) { t.Error("a span by gRPC") })
 
-	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "grpc") // goes before the other
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "grpc") // wins over the other
 	runJSON(t, "--spec=default", "--rollouts=1", "--otlp", r.url)
 	spans := 0
 	r.each(func(pcommon.Map, string, ptrace.Span) { spans++ })

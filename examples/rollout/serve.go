@@ -144,8 +144,8 @@ func handle[Request, Response any](mux *http.ServeMux, pattern string, fn func(c
 	})
 }
 
-// call posts request to a path of the server at base, under the prefix of the rollout, and returns the response.
-// The client's span has ended by then.
+// call posts request to a path of the server at base, under the prefix of the rollout. When it returns the
+// response, the client's span has ended.
 func call[Response any](ctx context.Context, client *http.Client, base, path string, request any) (response Response, err error) {
 	url := base + gym.RolloutPrefix(ctx) + path
 	body, err := json.Marshal(request)

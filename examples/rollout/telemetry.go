@@ -84,15 +84,15 @@ func (t *telemetry) startProvider(ctx context.Context, role string) (err error) 
 	return nil
 }
 
-// newExporter returns an exporter for the protocol of the environment, without which it is http/protobuf.
+// newExporter returns an exporter for the protocol that the environment names, or else for http/protobuf.
 func newExporter(ctx context.Context, url string) (sdktrace.SpanExporter, error) {
 	switch protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL")); protocol {
 	case "grpc":
 		return otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(url))
-	case "", "http/protobuf", "http/json": // it reads which of them
+	case "", "http/protobuf", "http/json": // otlptracehttp reads which of them
 		return otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(url))
 	default:
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL %q: must be grpc, http/protobuf or http/json", protocol)
+		return nil, fmt.Errorf("OTLP protocol %q: must be grpc, http/protobuf or http/json, in OTEL_EXPORTER_OTLP_TRACES_PROTOCOL or OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
 	}
 }
 

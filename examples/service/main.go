@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Service is an ordinary backend, a shop that takes orders: HTTP with otelhttp, SQL on SQLite with
-// otelsql, a worker, and spans that are switched while it runs:
+// otelsql, and a worker. Its spans can be turned on and off while it runs:
 //
 //	go run ./examples/service
 //	go run ./examples/service --otlp http://localhost:4318    sends spans and metrics to a collector

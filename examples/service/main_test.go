@@ -31,7 +31,7 @@ import (
 	"github.com/spangate/spangate/control/wire"
 )
 
-// asProgram is the variable that makes this test binary the program.
+// asProgram is the environment variable that makes this test binary run the program.
 const asProgram = "SPANGATE_TEST_SERVICE"
 
 func TestMain(m *testing.M) {
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// backend keeps the spans that it receives, and of each metric the latest points.
+// backend keeps the spans that it receives, and the latest points of each metric.
 type backend struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -151,7 +151,7 @@ func startService(t *testing.T, args ...string) (c *client.Client, stop func()) 
 	}
 }
 
-// counts are the spans that a group has started and withheld; none before its first span.
+// counts are the numbers of spans that a group has started and withheld; 0 before its first span.
 type counts struct{ started, withheld int }
 
 func countsOf(state *client.State, group string) (c counts) {

@@ -21,14 +21,14 @@ import (
 	"github.com/spangate/spangate/setup"
 )
 
-// The groups of libraries. A scope that no rule names is a group of its own: worker, here.
+// rules puts the spans of libraries in groups. A scope that no rule names is a group of its own: worker, here.
 const rules = `
 github.com/XSAM/otelsql* = sql
 go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp server = server
 go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp client = client
 `
 
-// worker makes the spans of the worker. It may be fetched before there is a provider.
+// worker is the tracer of the worker. It may be fetched before a provider is installed.
 var worker = otel.Tracer("shop/worker")
 
 // telemetry is OpenTelemetry's SDK, with its spans behind gates.
@@ -37,8 +37,8 @@ type telemetry struct {
 	metrics *sdkmetric.MeterProvider
 }
 
-// startTelemetry installs the SDK and gates its spans. Spans and metrics go to the collector at a URL;
-// if that is empty they go nowhere, and spans are only counted.
+// startTelemetry installs the SDK and gates its spans. It sends spans and metrics to the collector at this
+// URL; if the URL is empty, spans are only counted.
 func startTelemetry(ctx context.Context, collector, token string) (*telemetry, error) {
 	var spans []sdktrace.TracerProviderOption
 	var metrics []sdkmetric.Option
@@ -70,7 +70,7 @@ func startTelemetry(ctx context.Context, collector, token string) (*telemetry, e
 	return t, nil
 }
 
-// stop exports what is left, and stops.
+// stop exports the last spans and metrics, and stops the SDK.
 func (t *telemetry) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

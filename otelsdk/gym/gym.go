@@ -15,7 +15,7 @@
 //	tracer := provider.Tracer(gym.Scope)
 //	handler = gym.StripRolloutPrefix(otelhttp.NewHandler(handler, ""))
 //
-// Gym puts no prompt, no code and no reward into a span, nor an error that quotes them.
+// Gym puts no prompt, code, answer or reward into a span, nor an error that quotes one. Do the same.
 package gym
 
 import (
@@ -81,14 +81,15 @@ func Resource(server string) []attribute.KeyValue {
 
 func env(name string) string { return strings.TrimSpace(os.Getenv(name)) }
 
-// rolloutID is what Gym allows, bounded, since a request brings it: Gym names files after IDs.
+// rolloutID matches the IDs that Gym allows, which are names of files too. The length is bounded, since
+// requests bring IDs.
 var rolloutID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$`)
 
 type contextKey struct{}
 
-// ContextWithRolloutID returns ctx with the ID of a rollout, for what starts one, or learns of it
-// from a body, as an agent's /run does. It returns an error and ctx if id is not 1 to 255 letters,
-// digits, dots, dashes and underscores, the first a letter or digit.
+// ContextWithRolloutID returns ctx with the ID of a rollout. It is for code that starts a rollout, or
+// gets the ID from the body of a request, as an agent's /run does. It returns an error and ctx if id
+// is not 1 to 255 letters, digits, dots, dashes and underscores, the first a letter or digit.
 func ContextWithRolloutID(ctx context.Context, id string) (context.Context, error) {
 	if !rolloutID.MatchString(id) {
 		return ctx, fmt.Errorf("gym: rollout ID %.80q: must be 1 to 255 letters, digits, dots, dashes and underscores, the first a letter or digit", id)
@@ -96,7 +97,7 @@ func ContextWithRolloutID(ctx context.Context, id string) (context.Context, erro
 	return context.WithValue(ctx, contextKey{}, id), nil
 }
 
-// RolloutID returns the ID of the rollout that ctx is of, or an empty string.
+// RolloutID returns the ID of the rollout in ctx, or an empty string.
 func RolloutID(ctx context.Context) string {
 	id, _ := ctx.Value(contextKey{}).(string)
 	return id
@@ -105,7 +106,7 @@ func RolloutID(ctx context.Context) string {
 const pathPrefix = "/ng-rollout/"
 
 // RolloutPrefix returns /ng-rollout/ID, to put before the path of a request to a model or resources
-// server, or to an agent's /v1/responses. It returns an empty string if ctx is of no rollout.
+// server, or to an agent's /v1/responses. It returns an empty string if ctx has no ID.
 func RolloutPrefix(ctx context.Context) string {
 	if id := RolloutID(ctx); id != "" {
 		return pathPrefix + id
@@ -113,10 +114,10 @@ func RolloutPrefix(ctx context.Context) string {
 	return ""
 }
 
-// StripRolloutPrefix returns a handler that calls next. A request whose path is
-// /ng-rollout/ID/REST has the path /REST there, and the rollout's ID in its context; any other is
+// StripRolloutPrefix returns a handler that calls next. For a request whose path is
+// /ng-rollout/ID/REST, next gets the path /REST, and the ID in the context; any other request is
 // passed on as it is. Put it around the handler that starts the server's span, so that this span has
-// the ID and the shorter path. The ID is the client's to choose, so it must not authorize anything.
+// the ID and the shorter path. The client chooses the ID, so it must not authorize anything.
 // A nil next answers 404.
 func StripRolloutPrefix(next http.Handler) http.Handler {
 	if next == nil {

@@ -85,7 +85,7 @@ func (r *Results) budgets() (string, error) {
 	return markdown(lines), nil
 }
 
-// inSummary has the budgets that the README shows, by What and Unit.
+// inSummary has the budgets that are in the table of the README, by What and Unit.
 var inSummary = map[[2]string]bool{
 	{"On, constant bit", Instructions}:                true,
 	{"a span that is on, under a span", Instructions}: true,

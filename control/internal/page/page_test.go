@@ -63,7 +63,7 @@ func TestScriptHasNoWords(t *testing.T) {
 	texts := regexp.MustCompile("'[^'\n]*'|`[^`\n]*`").FindAllString(code, -1)
 	assert.NotEmpty(t, texts)
 	for _, text := range texts {
-		if text != "`Bearer ${secret}`" && text != "'#changes time'" {
+		if text != "`Bearer ${secret}`" && text != "'#changes time'" && text != "'.row button'" {
 			assert.NotRegexp(t, `\w \w`, text)
 		}
 	}
@@ -71,7 +71,7 @@ func TestScriptHasNoWords(t *testing.T) {
 
 func TestFilesThatThePageLoadsExist(t *testing.T) {
 	types := map[string]string{"page.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
-	links := regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(sources(t)["index.html"], -1)
+	links := regexp.MustCompile(`(?:href|src)="([^"#]*)"`).FindAllStringSubmatch(sources(t)["index.html"], -1)
 	assert.Len(t, links, len(types))
 	for _, link := range links {
 		name, relative := strings.CutPrefix(link[1], "page/")
@@ -90,7 +90,7 @@ func TestFilesThatThePageLoadsExist(t *testing.T) {
 func TestEmptyStateRenders(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, New(wire.State{}).Write(&b, time.Time{}, false, nil))
-	for _, text := range []string{"0 of 0 groups on", "None is registered.", `What is on without leases: <code id="spec-now">nothing</code>`} {
+	for _, text := range []string{"0 of 0 groups on", "None is registered.", `baseline <code id="spec-now">nothing</code>`} {
 		assert.Contains(t, b.String(), text)
 	}
 }
@@ -123,6 +123,109 @@ func TestReasonsOfAGroup(t *testing.T) {
 		v.left = left
 		assert.Equal(t, c.why, strings.Join(v.Because(c.group), " · "))
 	}
+}
+
+// What the first screen says of a group: the cause that decides, and until when.
+func TestCausesOfGroups(t *testing.T) {
+	s := wire.State{
+		Deny: "held", Leases: []wire.Lease{{ID: "a", Owner: "ada"}, {ID: "b", Owner: "bob"}},
+		Groups: []wire.Group{
+			{Name: "base", On: true, Baseline: true},
+			{Name: "both", On: true, Baseline: true, Leases: []string{"a"}},
+			{Name: "held", Withheld: true, Baseline: true, Leases: []string{"a"}},
+			{Name: "idle", Quiet: []string{"a"}},
+			{Name: "leased", On: true, Leases: []string{"a", "b"}},
+			{Name: "over", On: true, Overridden: true, Leases: []string{"a"}},
+			{Name: "quiet", Baseline: true, Quiet: []string{"a", "b"}},
+			{Name: "still", On: true, Baseline: true, Quiet: []string{"b"}, Leases: []string{"a"}},
+		},
+	}
+	v := newView(s)
+	v.left = func(lease int) time.Duration { return time.Duration(lease+1) * time.Minute }
+	got := map[string]string{}
+	for cause, groups := range v.Causes {
+		got[cause] = v.Names(groups)
+	}
+	assert.Equal(t, map[string]string{
+		"baseline": "base, both", "leases": "leased 2:00, still 1:00", "registry": "over", "limits": "held", "quiet": "quiet 2:00",
+	}, got)
+	assert.Equal(t, "bob, ada", v.Owners(v.Causes["leases"]))
+	assert.Equal(t, "bob", v.Owners(v.Causes["quiet"]))
+	assert.Empty(t, v.Owners(v.Causes["baseline"]))
+	assert.Equal(t, "base", s.Groups[0].Name, "the argument is not changed")
+	var order []string
+	for _, g := range v.Groups {
+		order = append(order, g.Name)
+	}
+	assert.Equal(t, "base both leased over still held idle quiet", strings.Join(order, " "))
+	assert.Equal(t, "a, b, c, d, e, f, g, h, and 2 more", v.Names(strings.Split("abcdefghij", "")))
+	assert.Equal(t, map[string][]string{"baseline": nil}, newView(wire.State{}).Causes)
+	assert.Equal(t, map[string][]string{"baseline": nil, "limits": nil}, newView(wire.State{Ceiling: "x"}).Causes)
+}
+
+func TestTimesToLiveStayWithinTheLongest(t *testing.T) {
+	for longest, c := range map[string]struct{ form, lease, extension string }{
+		"":        {"0s", "", ""},
+		"30s":     {"30s", "", ""},
+		"5m0s":    {"5m0s", "1m0s 5m0s ", ""},
+		"10m0s":   {"10m", "1m0s 5m0s ", "9m0s "},
+		"24h0m0s": {"10m", "1m0s 5m0s 30m0s ", "9m0s 34m0s "},
+	} {
+		v := newView(wire.State{MaxTTL: longest, Leases: []wire.Lease{{ID: "a"}}})
+		v.left = func(int) time.Duration { return 4 * time.Minute }
+		ttls := func(o offer) (text string) {
+			for _, c := range o.Times {
+				text += c.TTL.String() + " "
+			}
+			return text
+		}
+		assert.Equal(t, c.form, v.TTL(), longest)
+		assert.Equal(t, c.lease, ttls(v.Offer("Lease", "spec", "x")), longest)
+		assert.Equal(t, c.extension, ttls(v.Extension(0, "x")), longest)
+	}
+}
+
+func TestSpansASecond(t *testing.T) {
+	for perSecond, text := range map[float64]string{0: "0/s", 0.001: "0.1/s", 0.44: "0.4/s", 9.94: "9.9/s", 9.96: "10/s", 1234.5: "1234/s"} {
+		assert.Equal(t, text, rate(perSecond))
+	}
+}
+
+func TestCountsAreShownOnlyIfThereAreAny(t *testing.T) {
+	g := wire.Group{Name: "g", On: true}
+	html := render(t, wire.State{Groups: []wire.Group{g}}, time.Time{})
+	for _, none := range []string{"<meter", "/s</span>", "since the start"} {
+		assert.NotContains(t, html, none)
+	}
+	assert.Contains(t, html, `<section id="scopes-section" aria-labelledby="scopes-title" hidden>`)
+
+	spans := wire.Spans{Started: "18446744073709551615", PerSecond: 2.5, Withheld: "7"}
+	g.Spans = &spans
+	s := wire.State{
+		Groups: []wire.Group{g, {Name: "h", Spans: &wire.Spans{Started: "1", PerSecond: 10, Withheld: "0"}}},
+		Scopes: []wire.Scope{
+			{Name: "lib", Spans: spans, Sites: []wire.Site{
+				{Rule: "lib get* client = g", SpanName: "get*", Kind: "client", Groups: []string{"g", "h"}, On: true, Spans: spans},
+				{On: true, Spans: wire.Spans{Started: "3"}},
+			}},
+		},
+		Unmatched: []wire.UnmatchedRule{{Rule: "libb = g", Nearest: "lib"}, {Rule: "x = g"}},
+	}
+	html = regexp.MustCompile(`<[^m>][^>]*>|\s+`).ReplaceAllString(render(t, s, time.Time{}), " ")
+	html = strings.Join(strings.Fields(html), " ")
+	for _, text := range []string{
+		`<meter max="10" value="2.5" aria-hidden="true"> 2.5/s`, "18446744073709551615 spans since the start, 7 not started",
+		`<meter max="10" value="10" aria-hidden="true"> 10/s 1 span since the start`,
+		"Scopes 1 seen · 2 rules match no scope",
+		"g, h: on, 2.5/s, 18446744073709551615 spans since the start, 7 not started · span get* · client lib get* client = g",
+		"in no group: on, 0/s, 3 spans since the start no rule",
+		"libb = g This rule has matched no scope yet. The nearest is lib x = g This rule has matched no scope yet.",
+	} {
+		assert.Contains(t, html, text)
+	}
+
+	s.Scopes = make([]wire.Scope, maxScopes+3)
+	assert.Contains(t, render(t, s, time.Time{}), "and 3 more</p>")
 }
 
 func render(t *testing.T, s wire.State, now time.Time) string {

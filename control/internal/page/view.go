@@ -3,9 +3,11 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -17,46 +19,140 @@ const (
 	maxLeases  = 100 // in the list of leases
 	maxReasons = 4   // leases named with a group
 	maxPending = 64  // names in one list that are not registered
+	maxNamed   = 8   // groups named with one cause
+	maxScopes  = 256 // in the list of scopes
 )
 
 // view is the data of the template.
 type view struct {
 	wire.State
-	Tag   string
-	First []wire.Lease // the leases that are listed, which are the first to end
-	More  int          // the number of the others
+	Tag      string
+	First    []wire.Lease        // the leases that are listed, which are the first to end
+	More     int                 // the number of the others
+	Causes   map[string][]string // the groups that are on, or kept off, by what decides: see cause
+	Listed   []wire.Scope        // the scopes that are listed
+	Unlisted int                 // the number of the others
+	Busiest  float64             // the most spans a second of a group
 
-	minutes []int          // the times to live that a row offers
-	index   map[string]int // the place of a lease in Leases, by ID
+	longest time.Duration
+	index   map[string]int // by ID of a lease: its index in Leases
+	until   map[string]int // by name of a group that a lease keeps on or quiet: the index of the last such lease to end
 	left    func(lease int) time.Duration
 }
 
 func newView(s wire.State) view {
-	listed := min(len(s.Leases), maxLeases)
-	v := view{State: s, First: s.Leases[:listed], More: len(s.Leases) - listed, index: make(map[string]int, len(s.Leases))}
+	s.Groups = slices.Clone(s.Groups)
+	sort.SliceStable(s.Groups, func(i, j int) bool { return s.Groups[i].On && !s.Groups[j].On })
+	leases, scopes := min(len(s.Leases), maxLeases), min(len(s.Scopes), maxScopes)
+	v := view{
+		State: s, First: s.Leases[:leases], More: len(s.Leases) - leases, Listed: s.Scopes[:scopes], Unlisted: len(s.Scopes) - scopes,
+		Causes: map[string][]string{"baseline": nil}, index: make(map[string]int, len(s.Leases)), until: map[string]int{},
+	}
+	if s.Deny != "" || s.Ceiling != "" {
+		v.Causes["limits"] = nil
+	}
 	for i, l := range s.Leases {
 		v.index[l.ID] = i
 	}
-	longest, _ := time.ParseDuration(s.MaxTTL) // without one, nothing is offered
-	for _, m := range []int{1, 5, 30} {
-		if time.Duration(m)*time.Minute <= longest {
-			v.minutes = append(v.minutes, m)
+	for _, g := range s.Groups {
+		if kind, leases := cause(g); kind != "" {
+			v.Causes[kind] = append(v.Causes[kind], g.Name)
+			for _, id := range leases { // sorted by end
+				v.until[g.Name] = v.index[id]
+			}
+		}
+		if g.Spans != nil {
+			v.Busiest = max(v.Busiest, g.Spans.PerSecond)
 		}
 	}
+	v.longest, _ = time.ParseDuration(s.MaxTTL) // without one, nothing is offered
 	return v
+}
+
+// cause returns what decides that a group is on, or keeps it off, and the leases that do; "" if
+// nothing turns it on.
+func cause(g wire.Group) (kind string, leases []string) {
+	switch {
+	case g.On && g.Overridden:
+		return "registry", nil
+	case g.On && g.Baseline && len(g.Quiet) == 0:
+		return "baseline", nil
+	case g.On:
+		return "leases", g.Leases
+	case g.Withheld:
+		return "limits", nil
+	case g.Baseline && len(g.Quiet) > 0:
+		return "quiet", g.Quiet
+	}
+	return "", nil
+}
+
+// Names joins the names of groups, each with how long its lease still has.
+func (v view) Names(groups []string) string {
+	groups = slices.Clone(groups)
+	for i, name := range groups {
+		if lease, leased := v.until[name]; leased {
+			groups[i] = name + " " + v.Left(lease)
+		}
+	}
+	return list(groups, maxNamed)
+}
+
+// Owners joins the owners of the leases that keep the groups on or quiet.
+func (v view) Owners(groups []string) string {
+	var owners []string
+	for _, name := range groups {
+		lease, leased := v.until[name]
+		if leased && !slices.Contains(owners, v.Leases[lease].Owner) {
+			owners = append(owners, v.Leases[lease].Owner)
+		}
+	}
+	return list(owners, maxReasons)
 }
 
 // Left returns how long v.Leases[lease] still has.
 func (v view) Left(lease int) string { return clock(v.left(lease)) }
 
-// offer is the buttons of a row, one for each of Minutes.
+// offer is buttons that send one request, each with a time to live of its own.
 type offer struct {
-	Verb, Field, Name string
-	Minutes           []int
+	Verb, Name, Preposition string
+	Send, Body              string
+	Times                   []choice
+}
+
+// choice is a button for so many minutes.
+type choice struct {
+	Minutes int
+	TTL     time.Duration
+}
+
+// choices returns buttons for those minutes that, added to what a lease still has left, are within MaxTTL.
+func (v view) choices(left time.Duration, minutes ...int) (times []choice) {
+	for _, m := range minutes {
+		if ttl := left + time.Duration(m)*time.Minute; ttl <= v.longest {
+			times = append(times, choice{m, ttl})
+		}
+	}
+	return times
 }
 
 // Offer returns the buttons that lease a group or preset, or quiet a group: field is spec or quiet.
-func (v view) Offer(verb, field, name string) offer { return offer{verb, field, name, v.minutes} }
+func (v view) Offer(verb, field, name string) offer {
+	return offer{verb, name, "for", "POST leases", field + "=" + name, v.choices(0, 1, 5, 30)}
+}
+
+// Extension returns the buttons that extend v.Leases[lease], whose accessible name is given.
+func (v view) Extension(lease int, name string) offer {
+	return offer{"Extend", name, "by", "PATCH leases/" + v.Leases[lease].ID, "", v.choices(v.left(lease).Round(time.Second), 5, 30)}
+}
+
+// TTL returns the time to live that the form starts with.
+func (v view) TTL() string {
+	if v.longest < 10*time.Minute {
+		return v.longest.String()
+	}
+	return "10m"
+}
 
 // Because returns the reasons why a group is on or off.
 func (v view) Because(g wire.Group) []string {
@@ -79,8 +175,8 @@ func (v view) Because(g wire.Group) []string {
 	return why
 }
 
-// leases returns a reason for each of the first maxReasons leases, after prefix, and the number of
-// the others, after morePrefix.
+// leases returns a reason, beginning with prefix, for each of the first maxReasons leases, and one for the
+// number of the others, beginning with morePrefix.
 func (v view) leases(ids []string, prefix, morePrefix string) []string {
 	var why []string
 	for i, id := range ids {
@@ -97,14 +193,35 @@ var funcs = template.FuncMap{
 	"time":    func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
 	"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"join":    func(names []string) string { return strings.Join(names, ", ") },
-	"pending": pending,
+	"pending": func(names []string) string { return list(names, maxPending) },
 	"missing": missing,
+	"does":    does,
+	"rate":    rate,
 }
 
-// pending joins at most maxPending names, and counts the others.
-func pending(names []string) string {
-	if more := len(names) - maxPending; more > 0 {
-		return fmt.Sprintf("%s, and %d more", strings.Join(names[:maxPending], ", "), more)
+// does returns what a lease adds and quiets.
+func does(l wire.Lease) string {
+	switch {
+	case l.Quiet == "":
+		return cmp.Or(l.Spec, "nothing")
+	case l.Spec == "":
+		return "quiet " + l.Quiet
+	}
+	return l.Spec + " · quiet " + l.Quiet
+}
+
+// rate formats spans a second: a number below ten has one decimal.
+func rate(perSecond float64) string {
+	if perSecond < 9.95 && perSecond > 0 {
+		return fmt.Sprintf("%.1f/s", max(perSecond, 0.1))
+	}
+	return fmt.Sprintf("%.0f/s", perSecond)
+}
+
+// list joins at most limit names, and counts the others.
+func list(names []string, limit int) string {
+	if more := len(names) - limit; more > 0 {
+		return fmt.Sprintf("%s, and %d more", strings.Join(names[:limit], ", "), more)
 	}
 	return strings.Join(names, ", ")
 }

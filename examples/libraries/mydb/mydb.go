@@ -41,11 +41,11 @@ type DB struct {
 	tracer trace.Tracer
 }
 
-// Options are the options of Open. The zero value is that of most programs.
+// Options are the options of Open. The zero value is right for most programs.
 type Options struct {
 	// TracerProvider is OpenTelemetry's global one if it is nil.
 	TracerProvider trace.TracerProvider
-	// Gate has the groups of Spans; nil means the one of RegisterSpans.
+	// Gate has the groups of Spans; nil means the gate that RegisterSpans registers.
 	Gate *spangate.Gate
 }
 

@@ -92,7 +92,8 @@ func oneConnection(t *testing.T, db *sql.DB) *sql.DB {
 	return db
 }
 
-// openSQL returns a function that opens a database with openDB, and returns a call of it.
+// openSQL returns the field open of a library: a function that opens a database with openDB and returns
+// what is run on it.
 func openSQL(openDB func(*testing.T, connector) *sql.DB) func(*testing.T, func(context.Context)) func(context.Context) error {
 	return func(t *testing.T, inner func(context.Context)) func(context.Context) error {
 		return callSQL(oneConnection(t, openDB(t, sqliteConnector(t, inner))))
@@ -118,7 +119,7 @@ func nhatDB(t *testing.T, c connector) *sql.DB {
 	return db
 }
 
-// opened is a connector as a driver, and opener a driver as a connector.
+// opened makes a connector a driver, and opener makes a driver a connector: nhatsql wraps only drivers.
 type (
 	opened struct{ connector }
 	opener struct{ driver driver.Driver }

@@ -67,7 +67,7 @@ func TestMain(m *testing.M) {
 	for _, stop := range slices.Backward(stopServers) {
 		stop()
 	}
-	// The process's one goroutine of sarama's metrics, which nothing stops.
+	// sarama's metrics have one goroutine for the process, which nothing stops.
 	ticker := goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick")
 	if err := goleak.Find(ticker); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)

@@ -26,13 +26,13 @@ import (
 	"github.com/spangate/spangate/otelgate"
 )
 
-// The programs can't be imported: their requirements would be this module's. So the scopes, names and
-// kinds are read from the calls of Start in their source.
+// This module can't import the programs, since it would then require what they require. So the test reads
+// scopes, names and kinds from the calls of Start in their source.
 func TestProgramRulesDecideAboutEachSpanInTheSource(t *testing.T) {
 	for _, p := range []struct {
 		module string
 		rules  otelgate.NamedRules
-		starts int // the least number of calls that are found
+		starts int // calls of Start to be found at least
 	}{
 		{"github.com/openfga/openfga@v1.22.1", otelgate.OpenFGARules(), 100},
 		{"github.com/prometheus/prometheus@v0.316.0", otelgate.PrometheusRules(), 20},
@@ -71,7 +71,7 @@ type source struct {
 	tracers map[[2]string]string // the scope of a tracer, by folder and variable
 	scopes  map[string]bool      // of all tracers
 	starts  []startCall
-	// operations are the literals that the method SpanOperation returns, Prometheus's names of spans.
+	// operations are the literals that the method SpanOperation returns: Prometheus names spans so.
 	operations []string
 }
 

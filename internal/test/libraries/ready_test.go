@@ -19,7 +19,7 @@ import (
 	"github.com/spangate/spangate/otelgate"
 )
 
-// decider tells which of its rules decides about a span, by the provider itself.
+// decider asks a provider which rule decides about a span.
 type decider struct {
 	rules    otelgate.NamedRules
 	gate     spangate.Gate // a bit for each rule

@@ -8,7 +8,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -337,4 +339,55 @@ func TestPublicEndpointIgnoresAHostileTraceparent(t *testing.T) {
 		}
 		server.Close()
 	}
+}
+
+// otelhttp is one scope with two sites, and asks for its tracer again at every request whose provider
+// it finds through a span.
+func TestScopesCountsTheRequestsOfOtelhttpByKind(t *testing.T) {
+	for _, m := range modes {
+		f := newFleet(t, m)
+		f.gate.Store(spangate.BitHTTPClient)
+		f.get(t, t.Context(), f.agent)
+		f.gate.Store(spangate.BitServer | spangate.BitHTTPClient)
+		f.get(t, t.Context(), f.agent)
+
+		counts := map[string]uint64{}
+		for scope := range f.Scopes() {
+			for _, site := range scope.Sites {
+				counts[scope.Name+" "+site.Rule.Kind.String()] = site.Started
+			}
+		}
+		for _, s := range f.exported.GetSpans() {
+			kind := trace.SpanKindUnspecified // of a site without a rule
+			if s.SpanKind != trace.SpanKindInternal {
+				kind = s.SpanKind
+			}
+			counts[s.Snapshot().InstrumentationScope().Name+" "+kind.String()]--
+		}
+		for site, n := range counts {
+			assert.Zero(t, n, "%s: %s: spans counted and not exported", m.name, site)
+		}
+		assert.Len(t, counts, 4, m.name) // otelhttp's server, client and rest, and the fleet's own
+	}
+}
+
+func TestDiscoverGatesOtelhttpWithoutARule(t *testing.T) {
+	gate := new(spangate.Gate)
+	asked := 0
+	f := newFixture(t, 0, otelgate.Discover(func(scope string) (*spangate.Gate, spangate.Mask) {
+		asked++
+		assert.Equal(t, otelhttp.ScopeName, scope)
+		return gate, 1
+	}))
+	server := httptest.NewServer(otelhttp.NewHandler(http.NotFoundHandler(), "server", otelhttp.WithTracerProvider(f)))
+	defer server.Close()
+	for _, on := range []spangate.Mask{0, 1, 0} {
+		gate.Store(on)
+		resp, err := http.Get(server.URL)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+	}
+	require.Eventually(t, func() bool { return len(f.exported.GetSpans()) == 1 }, 10*time.Second, time.Millisecond)
+	assert.Equal(t, 1, asked)
+	assert.EqualValues(t, 1, slices.Collect(f.Scopes())[0].Started)
 }

@@ -137,7 +137,7 @@ func TestNoCountOfAParallelSpanIsLost(t *testing.T) {
 	assert.EqualValues(t, goroutines*each, scope.Withheld)
 }
 
-// Scopes is a list, not a lock: the program may use the provider while it ranges over it.
+// No lock is held during the loop.
 func TestProviderMayBeUsedInTheLoopOverScopes(t *testing.T) {
 	f := newFixture(t, on, otelgate.Rule{Scope: "x", Group: on}, otelgate.Rule{Scope: "y", Group: on})
 	f.Tracer("a")
@@ -217,7 +217,7 @@ func TestNearestScopeOfALongNameIsFound(t *testing.T) {
 	assert.Empty(t, unmatched[1].Nearest)
 }
 
-// It makes names up as a program does that has a scope for each of its plugins.
+// A program may have a scope for each of its plugins.
 func TestScopesMadeAtRunTimeAreAllCounted(t *testing.T) {
 	p, err := otelgate.NewTracerProvider(noop.NewTracerProvider(), new(spangate.Gate), otelgate.CountWithheld())
 	require.NoError(t, err)

@@ -39,13 +39,18 @@ func TestPhoneHasNoHorizontalScrolling(t *testing.T) {
 	assert.Empty(t, small)
 }
 
-// checkFit checks that no element reaches beyond the window.
+// checkFit checks that no element reaches beyond the window or overlaps another.
 func (v *visit) checkFit(width int) {
 	v.t.Helper()
 	assert.Equal(v.t, width, value[int](v, "innerWidth"))
 	assert.LessOrEqual(v.t, value[int](v, "document.documentElement.scrollWidth"), width)
 	out := value[[]string](v, "[...document.body.querySelectorAll('*')].filter((e) => e.checkVisibility() && !e.matches('.unseen') && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 80))")
 	assert.Empty(v.t, out)
+	assert.Empty(v.t, value[[]string](v, `[...document.querySelectorAll('main, section, .row, .do, form, [role="toolbar"]')].flatMap((parent) => {
+		const boxes = [...parent.children].filter((e) => e.checkVisibility() && !e.matches('.unseen')).map((e) => [e, e.getBoundingClientRect()]);
+		return boxes.filter(([, a], i) => boxes.slice(i + 1).some(([, b]) => a.right > b.left + 1 && b.right > a.left + 1 && a.bottom > b.top + 1 && b.bottom > a.top + 1))
+			.map(([e]) => e.outerHTML.slice(0, 80));
+	})`), "elements overlap")
 }
 
 func TestContrastInLightAndDark(t *testing.T) {
@@ -57,6 +62,7 @@ func TestContrastInLightAndDark(t *testing.T) {
 	v.fill("spec", "sandbx\r")
 	v.waitForText("#refused", "authoriser refuses")
 	v.waitForState("groups", "sandbox", "on") // the last change: no animation starts after it
+	value[bool](v, "[...document.querySelectorAll('details')].every((e) => e.open = true)")
 	backgrounds := map[string]string{}
 	for _, scheme := range []string{"light", "dark"} {
 		require.NoError(t, v.tab.Prefer("prefers-color-scheme", scheme))
@@ -129,7 +135,8 @@ func TestPageWithoutScriptHasTheSameText(t *testing.T) {
 	withoutScript := value[string](v, text)
 	assert.Equal(t, squeeze(withoutScript), squeeze(withScript))
 	v.waitForText("noscript", "needs JavaScript")
-	assert.Zero(t, value[int](v, "[...document.querySelectorAll('button, input')].filter((e) => e.checkVisibility()).length"))
+	assert.Equal(t, []string{"owner", "why", "add", "quiet", "ttl", "lease"},
+		value[[]string](v, "[...document.querySelectorAll('button, input')].filter((e) => e.checkVisibility()).map((e) => e.id)"))
 }
 
 // squeeze removes all space: where the source breaks lines does not matter.

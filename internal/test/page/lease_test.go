@@ -67,8 +67,11 @@ func TestClickQuietsAGroupOfTheBaseline(t *testing.T) {
 
 func TestClickLeasesAPresetOfTwoNamespaces(t *testing.T) {
 	v := open(t, anyone, control.StartupBaseline(control.Baseline{Spec: "job"}))
+	assert.False(t, value[bool](v, "document.querySelector('#presets').checkVisibility()"), "presets are folded")
+	require.NoError(t, v.tab.Do(chromedp.Click(chromedp.CSS("#presets-title"))))
 	v.waitForState("presets", "default", "mixed")
 	v.waitForState("presets", "per_rollout", "off")
+	v.waitForText("#presets-fold", "mixed if only some of them are")
 	v.fill("owner", "ada")
 	v.click("Lease default for 1 minute")
 	v.waitUntil(func() bool { return v.Gym.Load().HasAll(spangate.PresetDefault) && v.DB.On(1) }, "the gates stay off")
@@ -155,4 +158,88 @@ func TestOnlyTheFirstOfThousandsOfLeasesAreListed(t *testing.T) {
 	v.waitForText("#leases-more", "and 2900 more, which end later")
 	v.waitForText("#groups .because", "2996 more leases")
 	assert.Equal(t, 100, value[int](v, "document.querySelectorAll('#leases > .row').length"))
+}
+
+func TestFormGrantsALeaseThatAddsAndQuiets(t *testing.T) {
+	v := open(t, anyone, control.StartupBaseline(control.Baseline{Spec: "job,agent"}))
+	v.fill("owner", "ada")
+	v.fill("why", "node 7")
+	v.fill("add", "sandbox,verify")
+	v.fill("quiet", "agent")
+	v.clear("ttl")
+	v.fill("ttl", "45m")
+	v.click("Lease")
+	v.waitForText("#leases", "sandbox,verify · quiet agent")
+	v.waitForText("#now-quiet", "agent")
+	l := v.Controller.State().Leases[0]
+	assert.Equal(t, []string{"ada", "node 7", "sandbox,verify", "agent"}, []string{l.Owner, l.Why, l.Spec, l.Quiet})
+	assert.InDelta(t, 45*time.Minute, l.Left, float64(time.Minute))
+
+	// What was leased is not in the form any more, so that Enter does not lease it again.
+	v.waitFor("document.getElementById('add').value + document.getElementById('quiet').value === ''")
+	assert.Equal(t, "45m", value[string](v, "document.getElementById('ttl').value"))
+}
+
+func TestMistakeInTheFormIsMarkedAndChangesNothing(t *testing.T) {
+	for field, text := range map[string]string{"add": "sandbx", "quiet": "jb", "ttl": "m"} {
+		t.Run(field, func(t *testing.T) {
+			v := open(t, anyone, control.StartupBaseline(control.Baseline{Spec: "job"}))
+			v.expectComplaints("network: ")
+			v.fill("owner", "ada")
+			if field == "ttl" {
+				v.fill("add", "agent")
+			}
+			v.fill(field, text+"\r")
+			v.waitForText("#refused", "Nothing was changed: ")
+			v.waitFor("document.activeElement.id === " + quoted(field) + " && document.activeElement.ariaInvalid === 'true'")
+			assert.Empty(t, v.Controller.State().Leases)
+			colour := value[string](v, "getComputedStyle(document.getElementById('reason')).color")
+			assert.NotEqual(t, colour, value[string](v, "getComputedStyle(document.body).color"), "an error looks like an error")
+			assert.Equal(t, colour, value[string](v, "getComputedStyle(document.activeElement).borderTopColor"))
+		})
+	}
+}
+
+func TestExtendAddsToWhatIsLeft(t *testing.T) {
+	v := open(t, anyone, control.MaxTTL(time.Hour))
+	_, err := v.Lease("grace", "verify", "", 20*time.Minute)
+	require.NoError(t, err)
+	v.waitForText("#leases", "grace")
+	v.click("Extend verify of grace by 5 minutes")
+	v.waitUntil(func() bool { return v.Controller.State().Leases[0].Left > 24*time.Minute }, "the lease is not extended")
+	v.waitFor(`/^24:5\d$|^25:00$/.test(document.querySelector('#leases .left').innerText)`)
+	time.Sleep(500 * time.Millisecond) // a click within this time is the second of a double click
+	v.click("Extend verify of grace by 30 minutes")
+	v.waitUntil(func() bool { return v.Controller.State().Leases[0].Left > 54*time.Minute }, "the lease is not extended")
+	// 30 minutes more would be beyond the longest time to live.
+	v.waitFor("!document.querySelector('[aria-label=\"Extend verify of grace by 30 minutes\"]')")
+}
+
+func TestReleaseOfAnothersLeaseAsksForTheName(t *testing.T) {
+	v := open(t, anyone)
+	_, err := v.Lease("grace", "verify", "", time.Hour)
+	require.NoError(t, err)
+	v.waitForText("#leases", "grace")
+	v.click("Release verify of grace")
+	v.waitForText("#refused", "Type your name and press Enter to release it.")
+	v.waitFor("document.activeElement.id === 'owner' && document.activeElement.ariaInvalid === 'true'")
+	v.hide() // waits until no request is left
+	assert.Len(t, v.Controller.State().Leases, 1)
+	v.unhide()
+	v.fill("owner", "ada\r")
+	v.waitForText("#leases-none", "None.")
+	v.waitFor("document.getElementById('refused').hidden")
+}
+
+func TestFormLeasesWithoutScript(t *testing.T) {
+	v := prepare(t, anyone)
+	require.NoError(t, v.tab.WithoutScripts())
+	require.NoError(t, v.tab.Do(chromedp.Navigate(v.URL)))
+	for id, text := range map[string]string{"owner": "ada", "why": "node 7", "add": "sandbox"} {
+		require.NoError(t, v.tab.Do(chromedp.SendKeys(chromedp.CSS("#"+id), text)))
+	}
+	require.NoError(t, v.tab.Do(chromedp.Click(chromedp.CSS("#lease"))))
+	v.waitUntil(func() bool { return v.Gym.On(spangate.BitSandbox) }, "the gate stays off")
+	v.waitForText("#leases", "ada: node 7")
+	assert.Equal(t, v.URL, value[string](v, "location.href"))
 }

@@ -45,7 +45,7 @@ type service struct {
 	exported *tracetest.InMemoryExporter
 }
 
-// newService instruments the server as a program does that has adopted package setup.
+// newService returns a server that is instrumented with package setup.
 func newService(t *testing.T, opts ...setup.Option) *service {
 	s := &service{exported: tracetest.NewInMemoryExporter()}
 	sdk := sdktrace.NewTracerProvider(sdktrace.WithSyncer(s.exported))
@@ -80,7 +80,7 @@ func query(db *sql.DB) http.Handler {
 	})
 }
 
-// work makes a request, and returns the trace that it began.
+// work makes a request, and returns the ID of its trace.
 func (s *service) work(t assert.TestingT) trace.TraceID {
 	ctx, span := s.tracer.Start(context.Background(), "call")
 	defer span.End()
@@ -134,7 +134,7 @@ const (
 	sqlScope    = "github.com/XSAM/otelsql"
 )
 
-// decimal returns the number that text has.
+// decimal parses a count of the endpoint's JSON.
 func decimal(t require.TestingT, text string) int {
 	n, err := strconv.Atoi(text)
 	require.NoError(t, err)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// While the page is visible, this script fetches it again and takes over what differs. It sends
-// the change of a button that is clicked. All words come from the endpoint: those that only the
-// script shows are in index.html, hidden.
+// While the page is visible, this script fetches it again and takes over what differs. It filters
+// the groups, and sends the change of a button that is clicked. All words come from the endpoint:
+// those that only the script shows are in index.html, hidden.
 
 const byID = (id) => document.getElementById(id);
-const [main, spec, fault, owner, token, why] = ['main', 'spec', 'spec-fault', 'owner', 'token', 'why'].map(byID);
+const [main, spec, fault, person, owner, token, why, add, quiet, ttl, lease, filter, onOnly] =
+  ['main', 'spec', 'spec-fault', 'person', 'owner', 'token', 'why', 'add', 'quiet', 'ttl', 'lease', 'filter', 'on-only'].map(byID);
 
 // request returns the status of the answer, and its body as parse returns it; addresses are relative
 // to the page. If the endpoint does not answer, it throws the ID of the text that says so.
@@ -68,14 +69,32 @@ function show(page) {
   const focus = document.activeElement;
   const heading = focus.closest('section')?.querySelector('h2');
   for (const id of ['summary', 'main']) morph(byID(id), page.getElementById(id));
-  if (document.activeElement !== focus) (focus.isConnected ? focus : heading)?.focus({ preventScroll: true });
+  if (!focus.checkVisibility()) heading?.focus({ preventScroll: true });
+  else if (document.activeElement !== focus) focus.focus(); // scrolls to where its row is now
+  rove();
+}
+
+// rove makes one button of each row a tab stop: the one that has the focus, or the first.
+function rove() {
+  for (const row of document.querySelectorAll('.row')) {
+    const buttons = [...row.querySelectorAll('button')];
+    const stop = buttons.find((button) => button === document.activeElement) ?? buttons[0];
+    for (const button of buttons) button.tabIndex = button === stop ? 0 : -1;
+  }
 }
 
 let seen; // the baseline that the person who types in spec has seen; its defaultValue is the spec
 
-// prepare applies to a page what the endpoint can't know: the reader's time zone, and whether the
-// baseline has changed while one was being typed.
+// prepare applies to a page what the endpoint can't know: the filter, the reader's time zone, and
+// whether the baseline has changed while one was being typed.
 function prepare(page) {
+  const text = filter.value.trim().toLowerCase();
+  const rows = [...page.querySelectorAll('#groups > .row')];
+  for (const row of rows) {
+    const words = [...row.querySelectorAll('.name, .about')].map((e) => e.textContent).join(' ');
+    row.hidden = !words.toLowerCase().includes(text) || onOnly.checked && row.dataset.state !== 'on';
+  }
+  page.getElementById('no-match').hidden = rows.length === 0 || rows.some((row) => !row.hidden);
   for (const time of page.querySelectorAll('#changes time')) time.textContent = local(new Date(time.dateTime));
   const news = page.getElementById('spec-news');
   const latest = page.getElementById('take').value;
@@ -95,7 +114,9 @@ function morph(old, fresh) {
     old.data = fresh.data;
     return;
   }
-  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && name !== 'aria-busy') old.removeAttribute(name);
+  for (const { name } of [...old.attributes]) {
+    if (!fresh.hasAttribute(name) && !['aria-busy', 'open', 'tabindex'].includes(name)) old.removeAttribute(name);
+  }
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   const content = (of) => [...of.childNodes].filter((node) => node.nodeType === Node.ELEMENT_NODE || node.data.trim());
   const nodes = content(fresh);
@@ -144,8 +165,8 @@ let refused = null; // the button whose change was refused
 function setRefused(button, refusal) {
   const { status, error, field } = refusal ?? {};
   const forbidden = status === 401 || status === 403;
-  const wrong = { owner, who: owner, why }[field];
-  for (const input of [owner, why]) input.ariaInvalid = input === wrong ? 'true' : null;
+  const wrong = { owner, who: owner, why, ...(button === lease && { spec: add, quiet, ttl }) }[field];
+  for (const input of [owner, why, add, quiet, ttl]) input.ariaInvalid = input === wrong ? 'true' : null;
   const focused = byID('refused').contains(document.activeElement);
   refused = refusal ? button : null;
   byID('refused').hidden = !refusal;
@@ -155,17 +176,24 @@ function setRefused(button, refusal) {
   (wrong ?? (forbidden ? token : focused && !refusal ? button : null))?.focus();
 }
 
-// send sends the change of a button: data-send has the method and the path, data-body the form.
+// send sends the change of a button: data-send has the method and the path, data-body the fields,
+// unless the button submits those of its form.
 async function send(button, tries = 4) {
   if (button.ariaBusy) return;
-  button.ariaBusy = 'true';
   const { dataset } = button.closest('[data-send]');
   const [method, path] = dataset.send.split(' ');
   const isPut = method === 'PUT';
-  const form = new URLSearchParams(isPut ? new FormData(spec.form) : dataset.body);
+  if (method === 'DELETE' && path && !owner.value.trim()) {
+    setRefused(button, { error: byID('no-name').textContent, field: 'owner' });
+    return;
+  }
+  button.ariaBusy = 'true';
+  const form = new URLSearchParams(button.type === 'submit' ? new FormData(button.form) : dataset.body);
   if (button.name) form.set(button.name, button.value);
-  form.set(isPut ? 'who' : 'owner', owner.value.trim());
-  form.set('why', why.value.trim());
+  if (method !== 'PATCH') {
+    form.set(isPut ? 'who' : 'owner', owner.value.trim());
+    form.set('why', why.value.trim());
+  }
   if (isPut) {
     seen = byID('spec-news').dataset.baseline;
     setFault(null);
@@ -189,6 +217,7 @@ async function send(button, tries = 4) {
     if (tries > 1 && byID('spec-news').hidden) return send(button, tries - 1); // the baseline has not changed
   }
   if (isPut && !refusal) spec.defaultValue = form.get('spec');
+  if (button === lease && !refusal) add.value = quiet.value = '';
   if (isPut && refusal?.unknown) setFault(refusal.unknown, form.get('spec'));
   else setRefused(button, refusal);
   update();
@@ -196,15 +225,22 @@ async function send(button, tries = 4) {
 
 let leasedAt = -Infinity; // when a lease was last requested
 
-document.addEventListener('click', ({ target, timeStamp }) => {
-  const button = target.closest('button');
-  if (button?.name === 'ttl') {
-    // The second click of a double click would lease once more, whatever has moved there since.
+// press sends the change of a button, unless it is the second click of a double click, which would
+// lease once more, whatever has moved there since.
+function press(button, { timeStamp }) {
+  if (button.name === 'ttl' || button === lease) {
     if (timeStamp - leasedAt < 500) return;
     leasedAt = timeStamp;
   }
+  send(button);
+}
+
+document.addEventListener('click', (event) => {
+  const button = event.target.closest('button[type="button"]'); // the others submit
   if (button?.closest('[data-send]')) {
-    send(button);
+    press(button, event);
+  } else if (button?.id === 'again') {
+    send(refused);
   } else if (button?.id === 'dismiss') {
     setRefused(refused, null);
   } else if (button?.name === 'spec') {
@@ -216,15 +252,24 @@ document.addEventListener('click', ({ target, timeStamp }) => {
 });
 document.addEventListener('submit', (event) => {
   event.preventDefault();
-  if (event.target.id === 'person' && refused) send(refused);
+  if (event.target === person && refused && !add.value && !quiet.value) send(refused);
+  else press(event.submitter, event);
 });
+document.addEventListener('keydown', (event) => {
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  const buttons = step && event.target.matches('.row button') ? [...event.target.closest('.row').querySelectorAll('button')] : [];
+  buttons.at((buttons.indexOf(event.target) + step) % buttons.length)?.focus();
+});
+document.addEventListener('focusin', rove);
 const wake = () => document.hidden ? clearTimeout(timer) : update();
 document.addEventListener('visibilitychange', wake);
 addEventListener('online', wake);
 spec.addEventListener('input', () => setFault(null));
+for (const input of [filter, onOnly]) input.addEventListener('input', () => prepare(document));
 
 byID('host').textContent = location.host;
 document.title = document.querySelector('h1').textContent;
 document.documentElement.classList.add('live');
 prepare(document);
+rove();
 timer = setTimeout(update, 2_000);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package program is a program for tests of the page: the endpoint over a registry with two gates,
-// on a port of its own.
+// Package program is a program for tests of the page: a gated provider of an OpenTelemetry SDK, and
+// the endpoint over a registry with two catalogs, on a port of its own.
 package program
 
 import (
@@ -13,9 +13,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
+	"github.com/spangate/spangate/otelgate"
 	"github.com/spangate/spangate/registry"
+	"github.com/spangate/spangate/setup"
 )
 
 // Mount is the path of the endpoint. It is not the root, so that only relative links work.
@@ -31,31 +36,35 @@ var DB = spangate.MustCatalog("mydb",
 
 // Program is a running program, made by Start. It must not be copied.
 type Program struct {
-	Gym, DB    spangate.Gate
-	Registry   *registry.Registry
-	Controller *control.Controller
+	*setup.Parts
+	Gym, DB spangate.Gate
 	// URL is the address of the page.
 	URL string
 
 	address string
-	handler atomic.Pointer[http.Handler]
+	served  atomic.Pointer[http.Handler]
 	server  *http.Server
 }
 
 // Start starts a program. endpoint has the options of control.Handler.
 func Start(endpoint []control.HandlerOption, options ...control.Option) (*Program, error) {
-	p := &Program{Registry: registry.New(registry.Logger(slog.New(slog.DiscardHandler)))}
-	if err := cmp.Or(p.Registry.Register(spangate.Gym, &p.Gym), p.Registry.Register(DB, &p.DB)); err != nil {
-		return nil, err
-	}
-	options = append([]control.Option{control.Logger(slog.New(slog.DiscardHandler))}, options...)
-	c, err := control.New(p.Registry, options...)
+	p := new(Program)
+	var err error
+	p.Parts, err = setup.New(sdktrace.NewTracerProvider(),
+		setup.Registry(registry.New(registry.Logger(slog.New(slog.DiscardHandler)))),
+		setup.Catalog(spangate.Gym, &p.Gym), setup.Catalog(DB, &p.DB), setup.CountWithheld(),
+		setup.Provider(
+			otelgate.Rule{Scope: "github.com/XSAM/otelsql", Kind: trace.SpanKindClient, Gate: &p.DB, Group: 1},
+			otelgate.Rule{Scope: "github.com/XSAM/otelsql", Gate: &p.DB, Group: 2},
+			otelgate.Rule{Scope: "github.com/redis/go-redis/extra/redisotl", Group: spangate.BitSandbox}, // misspelt: no scope matches
+		),
+		setup.Control(control.StartupBaseline(control.Baseline{}), control.Logger(slog.New(slog.DiscardHandler))), setup.Control(options...),
+		setup.Handler(endpoint...))
 	if err != nil {
 		return nil, err
 	}
-	p.Controller = c
 	mux := http.NewServeMux()
-	mux.Handle(Mount, http.StripPrefix(Mount[:len(Mount)-1], control.Handler(c, endpoint...)))
+	mux.Handle(Mount, http.StripPrefix(Mount[:len(Mount)-1], p.Handler))
 	p.SetHandler(mux)
 	return p, p.Serve()
 }
@@ -69,7 +78,7 @@ func (p *Program) Serve() error {
 	p.address = l.Addr().String()
 	p.URL = "http://" + p.address + Mount
 	p.server = &http.Server{
-		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*p.handler.Load()).ServeHTTP(w, r) }),
+		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*p.served.Load()).ServeHTTP(w, r) }),
 		ReadHeaderTimeout: time.Minute,
 	}
 	go p.server.Serve(l) //nolint:errcheck // it returns when Stop is called
@@ -77,13 +86,13 @@ func (p *Program) Serve() error {
 }
 
 // SetHandler replaces the handler of all requests, as a proxy does.
-func (p *Program) SetHandler(h http.Handler) { p.handler.Store(&h) }
+func (p *Program) SetHandler(h http.Handler) { p.served.Store(&h) }
 
 // Stop closes the port and its connections until Serve is called.
 func (p *Program) Stop() error { return p.server.Close() }
 
-// Close stops the program and closes its controller.
-func (p *Program) Close() error { return cmp.Or(p.Stop(), p.Controller.Close()) }
+// Close stops the program and closes its parts.
+func (p *Program) Close() error { return cmp.Or(p.Stop(), p.Parts.Close()) }
 
 // Lease leases a spec without the page.
 func (p *Program) Lease(owner, spec, why string, ttl time.Duration) (control.Lease, error) {

@@ -8,16 +8,24 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/chromedp/chromedp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spangate/spangate/control"
 	"github.com/spangate/spangate/internal/test/page/browser"
-	"github.com/spangate/spangate/internal/test/page/program"
+	"github.com/spangate/spangate/registry"
+	"github.com/spangate/spangate/setup"
 )
 
 func main() {
@@ -33,11 +41,12 @@ func main() {
 
 // run writes the pictures into dir, in light and dark.
 func run(dir string, phone bool) error {
-	p, err := example()
+	parts, server, err := example()
 	if err != nil {
 		return err
 	}
-	defer p.Close()
+	defer parts.Close()
+	defer server.Close()
 
 	profile, err := os.MkdirTemp("", "chromium")
 	if err != nil {
@@ -63,7 +72,7 @@ func run(dir string, phone bool) error {
 		err := cmp.Or(
 			tab.Size(width, height, chromedp.EmulateScale(1.5)),
 			tab.Prefer("prefers-color-scheme", picture.scheme),
-			tab.Do(chromedp.Navigate(p.URL), chromedp.WaitVisible("#you")),
+			tab.Do(chromedp.Navigate(server.URL+"/spans/"), chromedp.WaitVisible("#you")),
 		)
 		if err != nil {
 			return err
@@ -79,26 +88,61 @@ func run(dir string, phone bool) error {
 	return nil
 }
 
-// example starts a program with leases and limits.
-func example() (*program.Program, error) {
-	p, err := program.Start(
-		[]control.HandlerOption{control.Authorize(control.Anyone())},
-		control.StartupBaseline(control.Baseline{Spec: "default,layer", Who: "environment", Why: "NEMO_GYM_OTEL_SPAN_GROUPS"}),
-		control.Deny("pool"),
-	)
+// example starts a service that sends requests to a database and other services for a while, and
+// in which two people have leases.
+func example() (parts *setup.Parts, server *httptest.Server, err error) {
+	log := slog.New(slog.DiscardHandler)
+	parts, err = setup.New(sdktrace.NewTracerProvider(), setup.CountWithheld(),
+		setup.Registry(registry.New(registry.Logger(log))),
+		setup.RulesText(`
+			github.com/XSAM/otelsql client = sql
+			github.com/XSAM/otelsql        = sql_pool
+			github.com/IBM/sarama*         = kafka
+		`),
+		setup.Control(control.Logger(log), control.StartupBaseline(control.Baseline{Spec: "default,-sql_pool", Who: "environment", Why: "SPANS"}), control.Deny("aws-sdk-go-v2")),
+		setup.Handler(control.Authorize(control.Anyone())))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, l := range []struct {
-		owner, spec, why string
-		ttl              time.Duration
+	traffic := []struct {
+		scope     string
+		kind      trace.SpanKind
+		perSecond int
 	}{
-		{"ada", "sandbox", "tools time out on node 7", 5 * time.Minute},
-		{"grace", "per_rollout", "", 28*time.Minute + 12*time.Second},
-	} {
-		if _, err := p.Lease(l.owner, l.spec, l.why, l.ttl); err != nil {
-			return nil, err
+		{"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp", trace.SpanKindServer, 48},
+		{"github.com/XSAM/otelsql", trace.SpanKindClient, 310},
+		{"github.com/XSAM/otelsql", trace.SpanKindInternal, 95},
+		{"github.com/redis/go-redis/extra/redisotel/v9", trace.SpanKindClient, 640},
+		{"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc", trace.SpanKindClient, 22},
+		{"github.com/IBM/sarama/otelsarama", trace.SpanKindProducer, 7},
+		{"example.com/shop/checkout", trace.SpanKindInternal, 48},
+		{"github.com/aws/aws-sdk-go-v2", trace.SpanKindClient, 2},
+	}
+	run := func(d time.Duration) {
+		for start := time.Now(); time.Since(start) < d; time.Sleep(100 * time.Millisecond) {
+			ctx := context.Background() // the first span is the parent of the others
+			for _, t := range traffic {
+				for range max(1, t.perSecond/10) {
+					in, span := parts.TracerProvider.Tracer(t.scope).Start(ctx, "request", trace.WithSpanKind(t.kind))
+					span.End()
+					if ctx == context.Background() {
+						ctx = in
+					}
+				}
+			}
 		}
 	}
-	return p, nil
+	run(time.Second)
+	for _, l := range []control.LeaseRequest{
+		{Owner: "ada", Spec: "sql_pool", Why: "checkouts wait for connections", TTL: 5 * time.Minute},
+		{Owner: "grace", Quiet: "redisotel", Why: "half of all spans, and none of the trouble", TTL: 28*time.Minute + 12*time.Second},
+	} {
+		if _, err := parts.Controller.Lease(l); err != nil {
+			return nil, nil, errors.Join(err, parts.Close())
+		}
+	}
+	run(3 * time.Second)
+	mux := http.NewServeMux()
+	mux.Handle("/spans/", http.StripPrefix("/spans", parts.Handler))
+	return parts, httptest.NewServer(mux), nil
 }

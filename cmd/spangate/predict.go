@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/internal/spec"
+)
+
+// prediction is what would follow from a change, as JSON.
+type prediction struct {
+	Generation string       `json:"generation"` // of the state that it is computed from
+	Old        []string     `json:"old"`        // the groups that are on, sorted
+	New        []string     `json:"new"`        // those that would be on, sorted
+	Pending    []string     `json:"pending"`    // the names of the spec that are not registered
+	Groups     []wire.Group `json:"groups"`     // as they would be; the id of a lease that is not granted is empty
+}
+
+// predict returns what cmd, which is set, lease or quiet, would do with a spec, for owner. It changes
+// nothing, and refuses the specs that the process would refuse.
+func (r *remote) predict(cmd, text, owner string, allowPending bool) (answer, error) {
+	state, err := r.State(r.ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	entries, selected, err := newVocabulary("", state.Groups, state.Presets).parse(text, allowPending)
+	if err != nil {
+		return answer{}, err
+	}
+	excluded := func(name string) bool {
+		return slices.ContainsFunc(entries, func(e entry) bool { return e.Exclude && spec.Lower(e.Name) == name })
+	}
+	if cmd != "set" && len(selected) == 0 && !slices.ContainsFunc(entries, func(e entry) bool {
+		return e.Kind == pending && !excluded(spec.Lower(e.Name)) && !excluded(spangate.NameAll)
+	}) {
+		return answer{}, usagef("%s %q: it selects no group", cmd, text)
+	}
+	isSelected := make(map[string]bool)
+	for _, g := range selected {
+		isSelected[g.Name] = true
+	}
+	p := prediction{state.Generation, state.Enabled, []string{}, pendingOf(entries), state.Groups}
+	owners := ownersOf(append(state.Leases, wire.Lease{Owner: owner}))
+	var stay []string // groups that the change is to turn on or off, and does not
+	for i := range p.Groups {
+		g := &p.Groups[i]
+		in := isSelected[g.Name]
+		switch {
+		case cmd == "set":
+			g.Baseline = in
+		case in && cmd == "lease":
+			g.Leases = append(g.Leases, "")
+		case in:
+			g.Quiet = append(g.Quiet, "")
+		}
+		on := (g.Baseline && len(g.Quiet) == 0 || len(g.Leases) > 0) && !g.Withheld
+		if g.Overridden = state.Pinned && on != g.On; !g.Overridden {
+			g.On = on
+		}
+		if g.On {
+			p.New = append(p.New, g.Name)
+		}
+		if (in || cmd == "set") && g.On != (in && cmd != "quiet") {
+			stay = append(stay, fmt.Sprintf("%s %s (%s)", g.Name, onOff[g.On], because(*g, owners)))
+		}
+	}
+	return answer{value: p, fields: []string{
+		"process", r.URL(), "generation", short(p.Generation),
+		"would change", cmp.Or(difference(wire.Change{Old: p.Old, New: p.New}), "nothing"), "stay", warning(stay, ""),
+		"pending", warning(p.Pending, ", not registered yet"), "pinned", pinned(state), "changes", readOnly(state),
+	}}, nil
+}
