@@ -22,14 +22,13 @@ func eagerWork(r *reporter) {
 		r.workAbove(c)
 	}
 	for c := range r.root.Preorder((*ast.CallExpr)(nil)) {
-		call := c.Node().(*ast.CallExpr)
-		if r.guard(c) != nil {
-			continue
+		if call := c.Node().(*ast.CallExpr); r.calls(call) == funcDo && r.guard(c) == nil {
+			r.workInArguments(c, call, nil)
 		}
-		if r.calls(call) == funcDo {
-			r.workInOptions(c, call, nil)
-		} else if i := slices.IndexFunc(r.starts, func(st *start) bool { return st.call == call && st.gated }); i >= 0 {
-			r.workInOptions(c, call, r.starts[i])
+	}
+	for _, st := range r.starts {
+		if st.gated && r.guard(st.cur) == nil {
+			r.workInArguments(st.cur, st.call, st)
 		}
 	}
 }
@@ -267,27 +266,63 @@ func (r *reporter) pureCall(call *ast.CallExpr) bool {
 	}
 }
 
-// workInOptions reports attributes among the options of a Start or Do.
-func (r *reporter) workInOptions(c inspector.Cursor, call *ast.CallExpr, st *start) {
+// workInArguments reports formatting and attributes among the arguments of a Start or Do.
+func (r *reporter) workInArguments(c inspector.Cursor, call *ast.CallExpr, st *start) {
 	for i, arg := range call.Args {
 		option, ok := ast.Unparen(arg).(*ast.CallExpr)
-		if !ok || r.calls(option) != funcWithAttributes || len(option.Args) == 0 {
-			continue
+		switch {
+		case r.info.TypeOf(arg) == types.Typ[types.String]:
+			if r.info.Types[arg].Value == nil && r.isWork(arg) && r.pure(arg) {
+				r.report(arg, nil, "", "the name is formatted while the span is off, too; use a constant name, and an attribute for what differs")
+			}
+		case ok && r.calls(option) == funcWithAttributes && slices.ContainsFunc(option.Args, func(e ast.Expr) bool { return r.madeFor(call, e) }):
+			r.report(option, r.setInside(c, call, st, i, option), "Set the attributes if the span records",
+				"these attributes are made while the span is off, too; set them on the span if it is recording")
 		}
-		constant := !slices.ContainsFunc(option.Args, func(e ast.Expr) bool { return !r.constantAttribute(e) })
-		if constant {
-			continue
-		}
-		r.report(option, r.setInside(c, call, st, i, option), "Set the attributes if the span records",
-			"these attributes are made while the span is off, too; set them on the span, if it is recording")
-		return
 	}
 }
 
-// constantAttribute reports whether e, an attribute, is made of constants.
-func (r *reporter) constantAttribute(e ast.Expr) bool {
-	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	return ok && !slices.ContainsFunc(call.Args, func(e ast.Expr) bool { return r.info.Types[e].Value == nil })
+// madeFor reports whether e, an attribute or list of attributes, is computed for call: by a function
+// from what is not constant, or in a variable that is used only there.
+func (r *reporter) madeFor(call *ast.CallExpr, e ast.Expr) bool {
+	if v, ok := r.object(e).(*types.Var); ok && v.Pkg() == r.pass.Pkg && !v.IsField() && globalName(v) == "" {
+		nodes := []ast.Node{call}
+		work := false
+		for _, c := range r.mentions[v] {
+			variables, values := r.makes(c.Parent().Node())
+			if len(variables) == 1 && variables[0] == v {
+				nodes = append(nodes, c.Parent().Node())
+				work = work || slices.ContainsFunc(values, r.varies)
+			}
+		}
+		return work && r.onlyIn([]*types.Var{v}, append(nodes, r.appends(v)...))
+	}
+	return r.varies(e)
+}
+
+// appends returns the statements v = append(v, …).
+func (r *reporter) appends(v *types.Var) (list []ast.Node) {
+	for _, c := range r.mentions[v] {
+		for stmt := range c.Enclosing((*ast.AssignStmt)(nil)) {
+			if variables, _ := r.makes(stmt.Node()); len(variables) == 1 && variables[0] == v {
+				list = append(list, stmt.Node())
+			}
+			break
+		}
+	}
+	return list
+}
+
+// varies reports whether e calls a function with an argument that is not a constant.
+func (r *reporter) varies(e ast.Expr) bool {
+	varies := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && r.callee(call) != nil {
+			varies = varies || slices.ContainsFunc(call.Args, func(e ast.Expr) bool { return r.info.Types[e].Value == nil })
+		}
+		return !varies
+	})
+	return varies
 }
 
 // setInside returns the edits that move the attributes from the option, argument i of the call,

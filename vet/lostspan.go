@@ -89,6 +89,9 @@ func (r *reporter) openSpan(st *start) {
 	if !ok || span.IsField() || globalName(span) != "" || body(function) == nil || span.Pos() < function.Node().Pos() || span.Pos() >= function.Node().End() {
 		return
 	}
+	if r.handsOn(st.ctx) {
+		return
+	}
 	var handled []ast.Node
 	for _, c := range r.mentions[span] {
 		if c.Node() == st.assign.Lhs[1] {
@@ -156,6 +159,25 @@ func (r *reporter) openSpan(st *start) {
 		edits = []analysis.TextEdit{{Pos: st.assign.End(), End: st.assign.End(), NewText: []byte("\n" + r.indent(st.assign) + "defer " + span.Name() + ".End()")}}
 	}
 	r.report(st.assign, edits, "Defer "+span.Name()+".End()", "a path out of the function does not end %s, which is started here; defer %[1]s.End() in the block", span.Name())
+}
+
+// handsOn reports whether the context goes to code that may end its span later: it is returned, kept, or
+// given to a request.
+func (r *reporter) handsOn(ctx types.Object) bool {
+	return slices.ContainsFunc(r.mentions[ctx], func(c inspector.Cursor) bool {
+		switch parent := c.Parent().Node().(type) {
+		case *ast.ReturnStmt, *ast.CompositeLit, *ast.SendStmt:
+			return true
+		case *ast.AssignStmt:
+			return c.ParentEdgeKind() == edge.AssignStmt_Rhs
+		case *ast.KeyValueExpr:
+			return c.ParentEdgeKind() == edge.KeyValueExpr_Value
+		case *ast.CallExpr:
+			fn := r.callee(parent)
+			return fn != nil && (fn.Name() == "WithContext" || fn.Name() == "SetContext")
+		}
+		return false
+	})
 }
 
 // loop returns the innermost loop in the function of c that runs c, or nil.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+
+	"github.com/spangate/spangate"
 )
 
 // NoSite reports groups that no site is gated on.
@@ -90,8 +92,8 @@ func (s *sites) mayMean(site gated, c catalog) bool {
 	return true
 }
 
-// owners returns the names of the catalogs whose group has the constant. Of the engine's constants only
-// the value is known.
+// owners returns the names of the catalogs whose group has the constant. Those of the ready-made catalogs
+// are found by the value.
 func (s *sites) owners(constant string, value uint64) (list []string) {
 	for _, c := range s.known.Catalogs {
 		if slices.ContainsFunc(c.Groups, func(g group) bool { return g.Constant == constant }) {
@@ -99,7 +101,10 @@ func (s *sites) owners(constant string, value uint64) (list []string) {
 		}
 	}
 	if strings.HasPrefix(constant, engine+".") {
-		list = append(list, engine+".Gym", engine+".Lens")
+		list = append(list, engine+".Gym")
+		if spangate.Mask(value)&^spangate.Lens.All() == 0 {
+			list = append(list, engine+".Lens")
+		}
 	}
 	return list
 }

@@ -4,6 +4,7 @@ package vet
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"slices"
@@ -81,12 +82,17 @@ func (r *reporter) bitsOf(name string, mask ast.Expr) {
 	}
 	c := r.all()[i]
 	for _, k := range r.constants(mask) {
-		owners := r.owners(globalName(k), 0)
+		owners := r.ownersOf(k)
 		if len(owners) > 0 && !slices.ContainsFunc(owners, func(o string) bool { return o == c.Name || slices.Contains(c.Bases, o) || r.extends(o, c.Name) }) {
 			r.report(mask, nil, "", "%s is a bit of %s, and this gate or catalog is of %s, where the bit means another group or none", k.Name(), short(owners[0]), short(c.Name))
 			return
 		}
 	}
+}
+
+func (s *sites) ownersOf(k *types.Const) []string {
+	value, _ := constant.Uint64Val(k.Val())
+	return s.owners(globalName(k), value)
 }
 
 // extends reports whether the catalog called name has all groups of base.
@@ -106,7 +112,7 @@ func (r *reporter) mixed(e *ast.BinaryExpr) {
 	}
 	var first *types.Const
 	for _, k := range r.constants(e) {
-		owners := r.owners(globalName(k), 0)
+		owners := r.ownersOf(k)
 		if len(owners) == 0 {
 			continue
 		}
@@ -114,7 +120,7 @@ func (r *reporter) mixed(e *ast.BinaryExpr) {
 			first = k
 			continue
 		}
-		others := r.owners(globalName(first), 0)
+		others := r.ownersOf(first)
 		related := slices.ContainsFunc(owners, func(o string) bool {
 			return slices.ContainsFunc(others, func(p string) bool { return o == p || r.extends(o, p) || r.extends(p, o) })
 		})

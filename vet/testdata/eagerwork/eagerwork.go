@@ -125,3 +125,23 @@ func constants(ctx context.Context) {
 	_, span := mydb.StartQuery(ctx, trace.WithAttributes(attribute.String("db.system", "mydb")))
 	span.End()
 }
+
+func nameOfDo(ctx context.Context, table string) error {
+	return otelgate.Do(ctx, mydb.Tracer, fmt.Sprint("query ", table), func(ctx context.Context, _ trace.Span) error { // want `the name is formatted while the span is off, too`
+		return work(ctx)
+	})
+}
+
+func attributesInVariable(ctx context.Context, table string) {
+	attrs := []attribute.KeyValue{attribute.String("table", table)}
+	attrs = append(attrs, attribute.String("db.system", "mydb"))
+	_, span := mydb.StartQuery(ctx, trace.WithAttributes(attrs...)) // want `these attributes are made`
+	span.End()
+}
+
+var common = []attribute.KeyValue{attribute.String("db.system", strings.ToLower("MyDB"))}
+
+func attributesMadeBefore(ctx context.Context, own []attribute.KeyValue) {
+	_, span := mydb.StartQuery(ctx, trace.WithAttributes(common...), trace.WithAttributes(own...))
+	span.End()
+}

@@ -149,3 +149,21 @@ func unguarded(ctx context.Context) {
 	_, span := mydb.Tracer.Start(ctx, "query")
 	span.SetName("always")
 }
+
+// The span goes on in the context, as in libraries that work through hooks.
+func before(ctx context.Context) context.Context {
+	if mydb.Gate.On(mydb.BitQuery) {
+		var span trace.Span
+		ctx, span = mydb.Tracer.Start(ctx, "query")
+		span.SetAttributes(attribute.Int("n", 1))
+	}
+	return ctx
+}
+
+func beforeRequest(ctx context.Context, r interface{ SetContext(context.Context) }) {
+	if mydb.Gate.On(mydb.BitQuery) {
+		ctx, span := mydb.Tracer.Start(ctx, "query")
+		span.SetName("request")
+		r.SetContext(ctx)
+	}
+}
