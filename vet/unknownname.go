@@ -130,8 +130,7 @@ func (r *reporter) names(e ast.Expr, split func(string) iter.Seq[spec.Entry], kn
 func (r *reporter) flagDefault(e ast.Expr) ast.Expr {
 	if star, ok := ast.Unparen(e).(*ast.StarExpr); ok {
 		if call, ok := r.value(star.X).(*ast.CallExpr); ok {
-			switch r.calls(call) {
-			case "flag.String", "(*flag.FlagSet).String":
+			if r.isFlag(call, "String") {
 				return call.Args[1]
 			}
 		}
@@ -144,11 +143,16 @@ func (r *reporter) flagDefault(e ast.Expr) ast.Expr {
 		}
 		address := c.Parent()
 		if call, ok := address.Parent().Node().(*ast.CallExpr); ok && address.ParentEdgeKind() == edge.CallExpr_Args {
-			switch r.calls(call) {
-			case "flag.StringVar", "(*flag.FlagSet).StringVar":
+			if r.isFlag(call, "StringVar") {
 				return call.Args[2]
 			}
 		}
 	}
 	return e
+}
+
+// isFlag reports whether call is of the function or method called name of package flag or pflag.
+func (r *reporter) isFlag(call *ast.CallExpr, name string) bool {
+	fn := r.callee(call)
+	return fn != nil && fn.Name() == name && fn.Pkg() != nil && (fn.Pkg().Path() == "flag" || fn.Pkg().Path() == "github.com/spf13/pflag")
 }

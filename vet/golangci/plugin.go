@@ -25,6 +25,7 @@ package golangci
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/golangci/plugin-module-register/register"
 	"golang.org/x/tools/go/analysis"
@@ -59,10 +60,8 @@ func New(settings any) (register.LinterPlugin, error) {
 
 // BuildAnalyzers returns the rules that are not disabled.
 func (l linter) BuildAnalyzers() ([]*analysis.Analyzer, error) {
-	if l.settings.Ungated {
-		if err := vet.Ungated.Flags.Set("enable", "true"); err != nil {
-			return nil, err
-		}
+	if err := vet.Ungated.Flags.Set("enable", strconv.FormatBool(l.settings.Ungated)); err != nil {
+		return nil, err
 	}
 	return slices.DeleteFunc(vet.Analyzers(), func(a *analysis.Analyzer) bool { return slices.Contains(l.settings.Disable, a.Name) }), nil
 }

@@ -57,9 +57,7 @@ func main() {
 	if flag.NArg() > 0 {
 		modules = flag.Args()
 	}
-	os.Setenv("GOWORK", "off")
-	root := strings.TrimSpace(run(".", "go", "env", "GOMOD"))
-	root = filepath.Dir(filepath.Dir(root))
+	root := strings.TrimSpace(run(".", "go", "list", "-m", "-f", "{{.Dir}}", "github.com/spangate/spangate")) // in the workspace
 	scratch := *keep
 	if scratch == "" {
 		dir, err := os.MkdirTemp("", "realmodules")
@@ -68,7 +66,6 @@ func main() {
 		scratch = dir
 	}
 	tool := filepath.Join(scratch, "spangatevet")
-	os.Setenv("GOWORK", filepath.Join(root, "go.work"))
 	run(filepath.Join(root, "vet"), "go", "build", "-o", tool, "./cmd/spangatevet")
 	os.Setenv("GOWORK", "off")
 	os.Setenv("GOFLAGS", "-mod=mod")
