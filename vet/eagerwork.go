@@ -272,7 +272,7 @@ func (r *reporter) workInArguments(c inspector.Cursor, call *ast.CallExpr, st *s
 		option, ok := ast.Unparen(arg).(*ast.CallExpr)
 		switch {
 		case r.info.TypeOf(arg) == types.Typ[types.String]:
-			if r.info.Types[arg].Value == nil && r.isWork(arg) && r.pure(arg) {
+			if r.formats(arg) {
 				r.report(arg, nil, "", "the name is formatted while the span is off, too; use a constant name, and an attribute for what differs")
 			}
 		case ok && r.calls(option) == funcWithAttributes && slices.ContainsFunc(option.Args, func(e ast.Expr) bool { return r.madeFor(call, e) }):
@@ -280,6 +280,20 @@ func (r *reporter) workInArguments(c inspector.Cursor, call *ast.CallExpr, st *s
 				"these attributes are made while the span is off, too; set them on the span if it is recording")
 		}
 	}
+}
+
+// formats reports whether e calls a function of fmt, strconv or strings.
+func (r *reporter) formats(e ast.Expr) bool {
+	formats := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if fn := r.callee(call); fn != nil && fn.Pkg() != nil && slices.Contains([]string{"fmt", "strconv", "strings"}, fn.Pkg().Path()) {
+				formats = true
+			}
+		}
+		return !formats
+	})
+	return formats
 }
 
 // madeFor reports whether e, an attribute or list of attributes, is computed for call: by a function
@@ -333,7 +347,7 @@ func (r *reporter) setInside(c inspector.Cursor, call *ast.CallExpr, st *start, 
 	if option.Ellipsis.IsValid() {
 		attributes += "..."
 	}
-	if strings.Contains(attributes, "\n") || slices.ContainsFunc(option.Args, func(e ast.Expr) bool { return !r.pure(e) }) {
+	if r.spansLines(span{option.Pos(), option.End()}) || slices.ContainsFunc(option.Args, func(e ast.Expr) bool { return !r.pure(e) }) {
 		return nil
 	}
 	remove := analysis.TextEdit{Pos: call.Args[i-1].End(), End: call.Args[i].End()}

@@ -7,7 +7,9 @@
 //
 // Without arguments it takes the modules of the table below. Each is copied to a temporary folder from the
 // module cache. In mode plain the copy stays as it is. In mode guard, each `ctx, span := tracer.Start(…)` is
-// put behind a gate. In mode provider, each otel.Tracer(…) becomes a tracer of a gated provider.
+// put behind a gate. In mode provider, each otel.Tracer(…) becomes a tracer of a gated provider. The other
+// modes put starts behind a gate with one mistake each: shadow declares the context again in the block,
+// twice asks the gate again for the end, hoisted keeps the answer in a package variable.
 package main
 
 import (
@@ -48,11 +50,12 @@ var modules = []string{
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("realmodules: ")
-	mode := flag.String("mode", "plain", "plain, guard or provider")
+	modes := []string{"plain", "guard", "provider", "shadow", "twice", "hoisted"}
+	mode := flag.String("mode", "plain", strings.Join(modes, ", "))
 	keep := flag.String("keep", "", "make the copies in this folder, and keep them")
 	flag.Parse()
-	if !slices.Contains([]string{"plain", "guard", "provider"}, *mode) {
-		log.Fatalf("-mode %q: must be plain, guard or provider", *mode)
+	if !slices.Contains(modes, *mode) {
+		log.Fatalf("-mode %q: must be one of %s", *mode, strings.Join(modes, ", "))
 	}
 	if flag.NArg() > 0 {
 		modules = flag.Args()
@@ -89,18 +92,32 @@ func examine(tool, root, scratch, module, mode string) {
 	if mode != "plain" {
 		run(dir, "go", "mod", "edit", "-require=github.com/spangate/spangate@v0.1.0", "-replace=github.com/spangate/spangate="+root)
 	}
+	dropReplaces(dir)
 	path := strings.TrimSpace(run(dir, "go", "list", "-m"))
-	starts := rewrite(dir, path, mode)
+	starts, rewritten := rewrite(dir, path, mode)
 	vet := exec.Command("go", "vet", "-vettool="+tool, "./...")
 	vet.Dir = dir
 	begin := time.Now()
 	out, err := vet.CombinedOutput()
 	taken := time.Since(begin)
 	rusage := vet.ProcessState.SysUsage().(*syscall.Rusage)
-	fmt.Printf("== %s (%s): %d starts, %.0f s, %.0f s of CPU, at most %d MiB in a process; %v\n", module, mode, starts,
+	fmt.Printf("== %s (%s): %d starts, %d rewritten, %.0f s, %.0f s of CPU, at most %d MiB in a process; %v\n", module, mode, starts, rewritten,
 		taken.Seconds(), (vet.ProcessState.UserTime() + vet.ProcessState.SystemTime()).Seconds(), rusage.Maxrss>>10, err)
 	for line := range strings.Lines(string(out)) {
 		fmt.Print(line)
+	}
+}
+
+// dropReplaces drops the replaces by folders that are not part of the module.
+func dropReplaces(dir string) {
+	var mod struct {
+		Replace []struct{ Old, New struct{ Path, Version string } }
+	}
+	check(json.Unmarshal([]byte(run(dir, "go", "mod", "edit", "-json")), &mod))
+	for _, r := range mod.Replace {
+		if r.New.Version == "" && strings.HasPrefix(r.New.Path, "..") {
+			run(dir, "go", "mod", "edit", "-dropreplace="+r.Old.Path)
+		}
 	}
 }
 
@@ -132,8 +149,9 @@ type edit struct {
 	text       string
 }
 
-// rewrite changes the module's files as the mode says, and returns how many starts it has.
-func rewrite(dir, module, mode string) (starts int) {
+// rewrite changes the module's files as the mode says, and returns how many starts it has, and how many
+// places it changed.
+func rewrite(dir, module, mode string) (starts, rewritten int) {
 	gates := module + "/internal/spangategates"
 	fset := token.NewFileSet()
 	pkgs, err := packages.Load(&packages.Config{
@@ -152,37 +170,58 @@ func rewrite(dir, module, mode string) (starts int) {
 			at := func(p token.Pos) int { return fset.Position(p).Offset }
 			text := func(n ast.Node) string { return string(source[at(n.Pos()):at(n.End())]) }
 			var edits []edit
-			lists := map[ast.Stmt]bool{}
+			next := map[ast.Stmt]ast.Stmt{} // the statements of lists, each with the one behind it
 			ast.Inspect(file, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.BlockStmt:
-					for _, s := range n.List {
-						lists[s] = true
-					}
+					link(next, n.List)
 				case *ast.CaseClause:
-					for _, s := range n.Body {
-						lists[s] = true
-					}
+					link(next, n.Body)
 				case *ast.CallExpr:
 					switch callee(pkg.TypesInfo, n) {
 					case "(go.opentelemetry.io/otel/trace.Tracer).Start":
 						starts++
 					case "go.opentelemetry.io/otel.Tracer":
 						if mode == "provider" {
+							rewritten++
 							edits = append(edits, edit{at(n.Fun.Pos()), at(n.Fun.End()), "spangategates.Provider.Tracer"})
 						}
 					}
 				case *ast.AssignStmt:
-					if mode != "guard" || !lists[n] || len(n.Lhs) != 2 || len(n.Rhs) != 1 {
+					behind, listed := next[n]
+					if mode == "plain" || mode == "provider" || !listed || len(n.Lhs) != 2 || len(n.Rhs) != 1 {
 						break
 					}
 					call, ok := n.Rhs[0].(*ast.CallExpr)
 					if !ok || callee(pkg.TypesInfo, call) != "(go.opentelemetry.io/otel/trace.Tracer).Start" {
 						break
 					}
+					const ask = "spangategates.Gate.On(spangategates.Bit)"
 					names := text(n.Lhs[0]) + ", " + text(n.Lhs[1])
-					edits = append(edits, edit{at(n.Pos()), at(n.End()),
-						names + " " + n.Tok.String() + " spangategates.Off(" + text(call.Args[0]) + ")\nif spangategates.Gate.On(spangategates.Bit) {\n" + names + " = " + text(call) + "\n}"})
+					start := names + " " + n.Tok.String() + " spangategates.Off(" + text(call.Args[0]) + ")\nif " + ask + " {\n" + names + " = " + text(call) + "\n}"
+					end, deferred := behind.(*ast.DeferStmt)
+					deferred = deferred && callee(pkg.TypesInfo, end.Call) == "(go.opentelemetry.io/otel/trace.Span).End"
+					switch span, _ := n.Lhs[1].(*ast.Ident); mode {
+					case "shadow":
+						ctx, ok := n.Lhs[0].(*ast.Ident)
+						if !deferred || !ok || ctx.Name != text(call.Args[0]) || mentions(pkg.TypesInfo, file, span) > 2 {
+							return true
+						}
+						start = "if " + ask + " {\nctx, span := " + text(call) + "\ndefer span.End()\n_ = ctx\n}"
+						start = strings.NewReplacer("ctx, span", names, "span.End", span.Name+".End", "_ = ctx", "_ = "+ctx.Name).Replace(start)
+						edits = append(edits, edit{at(end.Pos()), at(end.End()), ""})
+					case "twice":
+						if !deferred {
+							return true
+						}
+						edits = append(edits, edit{at(end.Pos()), at(end.End()), "defer func() {\nif " + ask + " {\n" + text(end.Call) + "\n}\n}()"})
+					case "hoisted":
+						name := fmt.Sprintf("spangateOn%d", n.Pos())
+						edits = append(edits, edit{len(source), len(source), "\nvar " + name + " = " + ask + "\n"})
+						start = strings.Replace(start, "if "+ask, "if "+name, 1)
+					}
+					rewritten++
+					edits = append(edits, edit{at(n.Pos()), at(n.End()), start})
 				}
 				return true
 			})
@@ -204,7 +243,28 @@ func rewrite(dir, module, mode string) (starts int) {
 		check(os.MkdirAll(filepath.Join(dir, "internal/spangategates"), 0o755))
 		check(os.WriteFile(filepath.Join(dir, "internal/spangategates/gates.go"), []byte(off), 0o644))
 	}
-	return starts
+	return starts, rewritten
+}
+
+func link(next map[ast.Stmt]ast.Stmt, list []ast.Stmt) {
+	for i, s := range list {
+		next[s] = nil
+		if i+1 < len(list) {
+			next[s] = list[i+1]
+		}
+	}
+}
+
+// mentions returns how often the file names the variable that id is.
+func mentions(info *types.Info, file *ast.File, id *ast.Ident) (n int) {
+	obj := info.ObjectOf(id)
+	ast.Inspect(file, func(node ast.Node) bool {
+		if other, ok := node.(*ast.Ident); ok && info.ObjectOf(other) == obj {
+			n++
+		}
+		return true
+	})
+	return n
 }
 
 func callee(info *types.Info, call *ast.CallExpr) string {
