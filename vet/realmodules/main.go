@@ -111,7 +111,9 @@ func examine(tool, root, scratch, module, mode string) {
 // dropReplaces drops the replaces by folders that are not part of the module.
 func dropReplaces(dir string) {
 	var mod struct {
-		Replace []struct{ Old, New struct{ Path, Version string } }
+		Replace []struct {
+			Old, New struct{ Path, Version string }
+		}
 	}
 	check(json.Unmarshal([]byte(run(dir, "go", "mod", "edit", "-json")), &mod))
 	for _, r := range mod.Replace {
