@@ -342,6 +342,9 @@ func (r *reporter) varies(e ast.Expr) bool {
 // setInside returns the edits that move the attributes from the option, argument i of the call,
 // behind the start or into the function of Do.
 func (r *reporter) setInside(c inspector.Cursor, call *ast.CallExpr, st *start, i int, option *ast.CallExpr) []analysis.TextEdit {
+	if i == 0 || !r.callee(call).Signature().Variadic() || i < r.callee(call).Signature().Params().Len()-1 {
+		return nil // it can't be left out
+	}
 	last := option.Args[len(option.Args)-1]
 	attributes := r.source(span{option.Args[0].Pos(), last.End()})
 	if option.Ellipsis.IsValid() {

@@ -36,7 +36,8 @@ func (r *reporter) shadowedContext(st *start) {
 		return
 	}
 	outer, ok := r.object(st.call.Args[0]).(*types.Var)
-	if !ok || outer == st.ctx || outer.Name() != st.ctx.Name() || r.info.Defs[st.assign.Lhs[0].(*ast.Ident)] == nil {
+	inner, isName := st.assign.Lhs[0].(*ast.Ident)
+	if !ok || !isName || r.info.Defs[inner] == nil || inner.Name != outer.Name() || outer.IsField() {
 		return
 	}
 	guard, function := stmt.Parent().Parent(), r.function(st.cur)

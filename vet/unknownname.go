@@ -130,7 +130,7 @@ func (r *reporter) names(e ast.Expr, split func(string) iter.Seq[spec.Entry], kn
 func (r *reporter) flagDefault(e ast.Expr) ast.Expr {
 	if star, ok := ast.Unparen(e).(*ast.StarExpr); ok {
 		if call, ok := r.value(star.X).(*ast.CallExpr); ok {
-			if r.isFlag(call, "String") {
+			if r.isFlag(call, "String", 3) {
 				return call.Args[1]
 			}
 		}
@@ -143,7 +143,7 @@ func (r *reporter) flagDefault(e ast.Expr) ast.Expr {
 		}
 		address := c.Parent()
 		if call, ok := address.Parent().Node().(*ast.CallExpr); ok && address.ParentEdgeKind() == edge.CallExpr_Args {
-			if r.isFlag(call, "StringVar") {
+			if r.isFlag(call, "StringVar", 4) {
 				return call.Args[2]
 			}
 		}
@@ -151,8 +151,9 @@ func (r *reporter) flagDefault(e ast.Expr) ast.Expr {
 	return e
 }
 
-// isFlag reports whether call is of the function or method called name of package flag or pflag.
-func (r *reporter) isFlag(call *ast.CallExpr, name string) bool {
+// isFlag reports whether call is of the function or method called name of package flag or pflag, with so
+// many arguments.
+func (r *reporter) isFlag(call *ast.CallExpr, name string, args int) bool {
 	fn := r.callee(call)
-	return fn != nil && fn.Name() == name && fn.Pkg() != nil && (fn.Pkg().Path() == "flag" || fn.Pkg().Path() == "github.com/spf13/pflag")
+	return fn != nil && fn.Name() == name && len(call.Args) == args && fn.Pkg() != nil && (fn.Pkg().Path() == "flag" || fn.Pkg().Path() == "github.com/spf13/pflag")
 }

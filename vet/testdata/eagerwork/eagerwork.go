@@ -145,3 +145,16 @@ func attributesMadeBefore(ctx context.Context, own []attribute.KeyValue) {
 	_, span := mydb.StartQuery(ctx, trace.WithAttributes(common...), trace.WithAttributes(own...))
 	span.End()
 }
+
+func startWith(ctx context.Context, option trace.SpanStartOption) (context.Context, trace.Span) {
+	if !mydb.QueryOn() {
+		return ctx, trace.SpanFromContext(ctx)
+	}
+	return mydb.Start(ctx, "query", option)
+}
+
+// The option can't be left out, so there is no fix.
+func attributesThatMustBeGiven(ctx context.Context, table string) {
+	_, span := startWith(ctx, trace.WithAttributes(attribute.String("table", table))) // want `these attributes are made`
+	span.AddEvent("started")
+}

@@ -167,3 +167,15 @@ func beforeRequest(ctx context.Context, r interface{ SetContext(context.Context)
 		r.SetContext(ctx)
 	}
 }
+
+type job struct {
+	ctx  context.Context
+	span trace.Span
+}
+
+func (j *job) start(ctx context.Context) {
+	if mydb.Gate.On(mydb.BitQuery) {
+		j.ctx, j.span = mydb.Tracer.Start(ctx, "job")
+	}
+	work(ctx)
+}
