@@ -99,18 +99,18 @@ func (r *reporter) askAtSite(d *decision) []analysis.TextEdit {
 		return nil
 	}
 	var names []*ast.Ident
+	selected := map[*ast.Ident]bool{} // behind a dot
 	plain := true
 	ast.Inspect(d.call, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			plain = plain && n == d.call
 		case *ast.SelectorExpr:
-			if id, ok := n.X.(*ast.Ident); ok {
-				names = append(names, id)
-				return false
-			}
+			selected[n.Sel] = true
 		case *ast.Ident:
-			names = append(names, n)
+			if !selected[n] {
+				names = append(names, n)
+			}
 		}
 		return true
 	})

@@ -7,7 +7,7 @@
 //
 // Without arguments it takes the modules of the table below. Each is copied to a temporary folder from the
 // module cache. In mode plain the copy stays as it is. In mode guard, each `ctx, span := tracer.Start(…)` is
-// put behind a gate. In mode provider, each otel.Tracer(…) becomes a tracer of a gated provider. The other
+// put behind a gate. In mode provider, each tracer comes from a gated provider. The other
 // modes put starts behind a gate with one mistake each: shadow declares the context again in the block,
 // twice asks the gate again for the end, hoisted keeps the answer in a package variable.
 package main
@@ -142,6 +142,8 @@ var (
 	Provider *otelgate.TracerProvider
 )
 
+func Gated(p trace.TracerProvider) *otelgate.TracerProvider { return Provider }
+
 func Off(ctx context.Context) (context.Context, trace.Span) { return ctx, noop.Span{} }
 `
 
@@ -183,6 +185,11 @@ func rewrite(dir, module, mode string) (starts, rewritten int) {
 					switch callee(pkg.TypesInfo, n) {
 					case "(go.opentelemetry.io/otel/trace.Tracer).Start":
 						starts++
+					case "(go.opentelemetry.io/otel/trace.TracerProvider).Tracer":
+						if sel, ok := n.Fun.(*ast.SelectorExpr); ok && mode == "provider" {
+							rewritten++
+							edits = append(edits, edit{at(sel.X.Pos()), at(sel.X.End()), "spangategates.Gated(" + text(sel.X) + ")"})
+						}
 					case "go.opentelemetry.io/otel.Tracer":
 						if mode == "provider" {
 							rewritten++
