@@ -26,6 +26,11 @@ func ungated(r *reporter) {
 		return
 	}
 	for _, st := range r.starts {
+		// The callers of a wrapper are the sites.
+		decl, _ := r.function(st.cur).Node().(*ast.FuncDecl)
+		if decl != nil && r.sites.pass.ImportObjectFact(r.info.Defs[decl.Name], new(startFact)) {
+			continue
+		}
 		if !st.gated && r.guard(st.cur) == nil && !r.inTest(st.call) {
 			r.report(st.call, nil, "", "this span is on whatever the gate says; start it under On, or with a tracer of an otelgate provider")
 		}

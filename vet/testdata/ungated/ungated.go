@@ -38,3 +38,11 @@ func sites(ctx context.Context, provider *otelgate.TracerProvider) {
 	_, span = mydb.Tracer.Start(ctx, "guarded")
 	span.End()
 }
+
+// A wrapper's callers are the sites.
+func start(ctx context.Context) (context.Context, trace.Span) { return mydb.Tracer.Start(ctx, "query") }
+
+func caller(ctx context.Context) {
+	_, span := start(ctx) // want `this span is on whatever the gate says`
+	span.End()
+}
