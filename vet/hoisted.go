@@ -33,7 +33,7 @@ func hoisted(r *reporter) {
 		}
 		reported[d.variable] = true
 		r.report(d.call, r.askAtSite(d), "Ask the gate at the site",
-			"the answer of %s is kept in %s %s: changes of the gate do not reach the spans that it decides; ask the gate where the span starts", d.text(), d.variable.Name(), where)
+			"the answer of %s is kept in %s (%s): changes of the gate do not reach the spans that it decides; ask the gate where the span starts", d.text(), d.variable.Name(), where)
 	}
 }
 
@@ -53,15 +53,15 @@ func (r *reporter) outlives(d *decision, c inspector.Cursor) string {
 		switch n := outer.Node().(type) {
 		case *ast.FuncLit:
 			if r.escapes(outer) {
-				return "across calls of a closure"
+				return "for later calls of a closure"
 			}
 		case *ast.ForStmt:
 			if within(c.Node(), n.Body) {
-				return "across a loop"
+				return "for all rounds of a loop"
 			}
 		case *ast.RangeStmt:
 			if within(c.Node(), n.Body) {
-				return "across a loop"
+				return "for all rounds of a loop"
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Realmodules runs spangatevet over modules that use OpenTelemetry, and prints the findings with the
-// code, the number of spans started, and the time and memory that it took:
+// Realmodules runs spangatevet over modules that use OpenTelemetry, and prints the findings, the number of
+// spans started, and the time and memory that it took. It runs in the folder vet:
 //
 //	go run ./realmodules [-mode guard] [-keep DIR] module@version …
 //
@@ -37,7 +37,7 @@ import (
 var modules = []string{
 	"github.com/openfga/openfga@v1.22.1",
 	"github.com/prometheus/prometheus@v0.316.0",
-	"github.com/traefik/traefik/v3@v3.7.13",
+	"github.com/authzed/spicedb@v1.56.2",
 	"github.com/XSAM/otelsql@v0.44.0",
 	"github.com/exaring/otelpgx@v0.13.0",
 	"github.com/twmb/franz-go/plugin/kotel@v1.7.1",

@@ -19,7 +19,7 @@ type client struct {
 }
 
 func newClient(wanted bool) *client {
-	return &client{traced: mydb.Gate.On(mydb.BitQuery), wanted: wanted} // want `the answer of mydb.Gate.On\(mydb.BitQuery\) is kept in traced a field`
+	return &client{traced: mydb.Gate.On(mydb.BitQuery), wanted: wanted} // want `the answer of mydb.Gate.On\(mydb.BitQuery\) is kept in traced \(a field\)`
 }
 
 func (c *client) query(ctx context.Context) {
@@ -35,7 +35,7 @@ func (c *client) query(ctx context.Context) {
 	work(ctx)
 }
 
-var enabled = mydb.QueryOn() // want `kept in enabled a package variable`
+var enabled = mydb.QueryOn() // want `kept in enabled \(a package variable\)`
 
 func packageVariable(ctx context.Context) {
 	if !enabled {
@@ -46,7 +46,7 @@ func packageVariable(ctx context.Context) {
 }
 
 func handler() http.Handler {
-	on := mydb.Gate.On(mydb.BitQuery) // want `kept in on across calls of a closure`
+	on := mydb.Gate.On(mydb.BitQuery) // want `kept in on \(for later calls of a closure\)`
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if on {
 			_, span := mydb.Tracer.Start(r.Context(), "query")
@@ -56,7 +56,7 @@ func handler() http.Handler {
 }
 
 func loop(ctx context.Context, queries []string) {
-	on := mydb.On(mydb.BitCache) // want `kept in on across a loop`
+	on := mydb.On(mydb.BitCache) // want `kept in on \(for all rounds of a loop\)`
 	for _, q := range queries {
 		if on {
 			_, span := mydb.Tracer.Start(ctx, q)
@@ -66,7 +66,7 @@ func loop(ctx context.Context, queries []string) {
 }
 
 func loaded(ctx context.Context) {
-	groups := mydb.Gate.Load() // want `the answer of mydb.Gate.Load\(\) is kept in groups across a loop`
+	groups := mydb.Gate.Load() // want `the answer of mydb.Gate.Load\(\) is kept in groups \(for all rounds of a loop\)`
 	for range 10 {
 		if groups.HasAny(mydb.BitRetry) {
 			_, span := mydb.Tracer.Start(ctx, "retry")
@@ -84,7 +84,7 @@ type session struct{ on bool }
 
 func newSession(c *client) session {
 	gate := &mydb.Gate
-	return session{on: gate.On(mydb.BitQuery)} // want `kept in on a field`
+	return session{on: gate.On(mydb.BitQuery)} // want `kept in on \(a field\)`
 }
 
 func (s session) query(ctx context.Context) {
