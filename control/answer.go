@@ -54,7 +54,8 @@ type snapshot struct {
 	view     *view
 	roots    []string // may change within a generation, as sample may
 	sample   *sample
-	hadRoots bool // a snapshot of this generation has had roots, so an equal tag may be of another state
+	file     *File // may change within a generation too
+	hadRoots bool  // a snapshot of this generation has had roots, so an equal tag may be of another state
 	tag      string
 	json     [][]byte // between the parts belong the Left of each lease, Now and Writable
 	page     *page.Page
@@ -72,15 +73,19 @@ type snapshots struct {
 func (s *snapshots) get(c *Controller) *snapshot {
 	origins := c.origins(c.view.Load()) // calls the program, so not with the lock held
 	m, _ := c.sample(maxSampleAge)      // calls the program too
+	file := c.file.Load()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := c.view.Load()
+	if s.last != nil && m != nil && m.at.Before(s.last.sample.at) {
+		m = s.last.sample
+	}
 	roots := v.roots(origins)
 	same := s.last != nil && s.last.view == v
-	if !same || !slices.Equal(s.last.roots, roots) || s.last.sample != m {
+	if !same || !slices.Equal(s.last.roots, roots) || s.last.sample != m || s.last.file != file {
 		state := wireState(c.stateOf(v, roots, m, time.Time{}))
 		s.last = &snapshot{
-			view: v, roots: roots, sample: m, hadRoots: len(roots) > 0 || same && s.last.hadRoots,
+			view: v, roots: roots, sample: m, file: file, hadRoots: len(roots) > 0 || same && s.last.hadRoots,
 			tag: quote(state.Generation), json: split(state), page: page.New(state),
 		}
 	}

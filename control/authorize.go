@@ -84,7 +84,7 @@ func BearerTokens(tokens map[string]string) Authorizer {
 		who, known := names[sha256.Sum256([]byte(token))]
 		switch {
 		case len(names) == 0:
-			return "", &Unauthorized{Err: errors.New("this endpoint takes the header Authorization: Bearer, but the program gave it a blank token, which allows no request; give control.BearerToken another")}
+			return "", &Unauthorized{Err: errors.New("this endpoint takes the header Authorization: Bearer, but the program gave it a blank token, which allows no request; give setup.Token or control.BearerToken another")}
 		case !strings.EqualFold(scheme, "Bearer") || token == "":
 			return "", &Unauthorized{Err: errors.New("send the header Authorization: Bearer, with a token of this endpoint")}
 		case !known:

@@ -34,7 +34,7 @@ func TestBlankTokensAllowNothing(t *testing.T) {
 		e := newEndpoint(t, newFixture(t), control.Authorize(a))
 		for _, value := range []string{"Bearer", "Bearer ", "Bearer  \t", ""} {
 			r := e.form("PUT", "/", "spec=all", "Authorization", value)
-			require.Contains(t, r.refused(401, wire.CodeUnauthorized).Message, "a blank token")
+			require.Contains(t, r.refused(401, wire.CodeUnauthorized).Message, "a blank token, which allows no request; give setup.Token or control.BearerToken another")
 		}
 	}
 }

@@ -43,8 +43,24 @@ type Change struct {
 	Old, New   []string
 }
 
-// maxChanges is how many changes State shows. Each names all that is on, twice.
+// maxChanges is how many changes State shows. Each names all that is on, twice. At most half of them are
+// of namespaces, since a program makes many of these when it discovers scopes.
 const maxChanges = 20
+
+// withChange returns changes, which have the newest first, with a newer one.
+func withChange(changes []Change, newest Change) []Change {
+	var kept []Change
+	namespaces := 0
+	for _, c := range slices.Concat([]Change{newest}, changes) {
+		if c.Kind == KindNamespaces {
+			namespaces++
+		}
+		if len(kept) < maxChanges && (c.Kind != KindNamespaces || namespaces <= maxChanges/2) {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
 
 // publish makes g, the registry's new generation, the one that State shows, with this intent, and
 // queues its records. It is called with the registry's lock held.
@@ -59,8 +75,7 @@ func (c *Controller) publish(g plan.Generation, in intent) {
 		Kind: ChangeKind(by.Kind), Who: by.Who, Why: by.Why,
 		Old: old.enabled, New: enabled,
 	}
-	latest := old.changes[:min(len(old.changes), maxChanges-1)]
-	c.view.Store(&view{Generation: g, intent: in, enabled: enabled, changes: slices.Concat([]Change{change}, latest)})
+	c.view.Store(&view{Generation: g, intent: in, enabled: enabled, changes: withChange(old.changes, change)})
 	c.metrics.count(change.Kind)
 	c.queue.put(func() { c.reportChange(at, change) })
 	for _, record := range c.control.Records() {

@@ -226,6 +226,17 @@ func TestStateShowsTheLatestChanges(t *testing.T) {
 	require.Len(t, s.Changes, 20)
 	require.Equal(t, s.Generation, s.Changes[0].Generation)
 	require.Len(t, f.changes.take(), 100)
+
+	for range 100 {
+		require.NoError(t, f.registry.Unregister("nemo_gym"))
+		require.NoError(t, f.registry.Register(spangate.Gym, &f.gate))
+	}
+	s = f.State()
+	require.Len(t, s.Changes, 20)
+	require.Equal(t, s.Generation, s.Changes[0].Generation)
+	for i, change := range s.Changes {
+		require.Equal(t, i < 10, change.Kind == control.KindNamespaces, "namespaces do not push out the changes of people")
+	}
 }
 
 func TestReturnedValuesBelongToTheCaller(t *testing.T) {

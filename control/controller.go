@@ -45,7 +45,8 @@ type Controller struct {
 	queue    queue
 	refusals refusals
 	samples  samples
-	closed   context.Context // done once Close has made its change; its cause is the error of later ones
+	file     atomic.Pointer[File] // the immutable state of the watched file
+	closed   context.Context      // done once Close has made its change; its cause is the error of later ones
 	stop     context.CancelCauseFunc
 	timer    *time.Timer // calls onTimer at the end of the first lease; the registry's lock guards it
 }

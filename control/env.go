@@ -47,8 +47,8 @@ const maxPrefixLen = 128
 // no error. A blank variable counts as unset. The first that is not blank wins, whether or not
 // the names in it are registered. To have nothing on although spans are enabled, write -all.
 //
-// The baseline's Who is "environment", and its Why names the variable that decided. A spec is
-// ignored while no …_ENABLED is set: everything is off, and Why says what to set. A Python process
+// The baseline's Who is "environment", and its Why names the variable that decided. While no
+// …_ENABLED is set, everything is off, a spec is ignored, and Why says what to set. A Python process
 // whose spec has an exclusion (-sandbox) emits nothing, since nemo-lens refuses it. So if a
 // variable that Python reads too has one, Why and a record of level WARN to [slog.Default] say what
 // to write there instead.
@@ -95,13 +95,13 @@ func (e environment) baseline() (Baseline, error) {
 	case strings.EqualFold(spec.Trim(e.get(EnvSDKDisabled)), "true"):
 		return Baseline{Why: EnvSDKDisabled + " is true"}, nil
 	case enabled.name == "":
-		return Baseline{Why: e.unset("_ENABLED") + spans.ignored()}, nil
+		return Baseline{Why: e.unset("_ENABLED") + "every span is off" + e.enable(spans)}, nil
 	case enabled.isFalse():
 		return Baseline{Why: enabled.name + " is false"}, nil
 	case traces.isFalse():
 		return Baseline{Why: traces.name + " is false"}, nil
 	case spans.name == "":
-		return Baseline{Spec: defaultSpec, Why: e.unset("_SPAN_GROUPS")}, nil
+		return Baseline{Spec: defaultSpec, Why: e.unset("_SPAN_GROUPS") + defaultSpec}, nil
 	}
 	if err := cmp.Or(spec.CheckLen(spans.value), specProblem(spans.value)); err != nil {
 		return spans.refuse("is not a spec", err)
@@ -128,19 +128,18 @@ func (e environment) first(suffix string) variable {
 	return variable{}
 }
 
-// unset says that no variable with this suffix is set.
+// unset says that no variable with this suffix is set; what follows from that is to be appended.
 func (e environment) unset(suffix string) string {
 	last := len(e.prefixes) - 1
-	return spec.Head("neither " + strings.Join(e.prefixes[:last], suffix+", ") + suffix + " nor " + e.prefixes[last] + suffix + " is set")
+	return spec.Head("no "+strings.Join(e.prefixes[:last], suffix+", ")+suffix+" or "+e.prefixes[last]+suffix) + " is set, so "
 }
 
-// ignored returns a suffix for a reason: that v, a spec, is ignored, and what to set. It is "" if v
-// is zero.
-func (v variable) ignored() string {
-	if v.name == "" {
-		return ""
+// enable says which variable to set, and that spans is ignored unless it is zero.
+func (e environment) enable(spans variable) string {
+	if spans.name == "" {
+		return "; set " + e.prefixes[0] + "_ENABLED=1"
 	}
-	return ", so " + v.name + " is ignored; set " + strings.TrimSuffix(v.name, "_SPAN_GROUPS") + "_ENABLED=1"
+	return " and " + spans.name + " is ignored; set " + strings.TrimSuffix(spans.name, "_SPAN_GROUPS") + "_ENABLED=1"
 }
 
 // refuse returns an error for v, and a baseline with everything off that says why.

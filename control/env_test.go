@@ -27,21 +27,21 @@ func TestEnvironmentPrecedence(t *testing.T) {
 		spec string
 		why  string // what decided
 	}{
-		{nil, "", "neither " + gymOn + " nor " + lensOn + " is set"},
-		{map[string]string{gym: "all"}, "", "neither " + gymOn + " nor " + lensOn + " is set, so " + gym + " is ignored; set " + gymOn + "=1"},
-		{map[string]string{gym: " ", lens: "job", gymOn: " "}, "", " is set, so " + lens + " is ignored; set " + lensOn + "=1"},
-		{map[string]string{gymOn: "1"}, "default", "neither " + gym},
-		{map[string]string{lensOn: "on"}, "default", "neither " + gym},
+		{nil, "", "no " + gymOn + " or " + lensOn + " is set, so every span is off; set " + gymOn + "=1"},
+		{map[string]string{gym: "all"}, "", "no " + gymOn + " or " + lensOn + " is set, so every span is off and " + gym + " is ignored; set " + gymOn + "=1"},
+		{map[string]string{gym: " ", lens: "job", gymOn: " "}, "", " is set, so every span is off and " + lens + " is ignored; set " + lensOn + "=1"},
+		{map[string]string{gymOn: "1"}, "default", "no " + gym + " or " + lens + " is set, so default"},
+		{map[string]string{lensOn: "on"}, "default", "no " + gym + " or " + lens + " is set, so default"},
 		{map[string]string{gymOn: "true", gym: "sandbox", lens: "job"}, "sandbox", gym},
 		{map[string]string{gymOn: "true", lens: "job"}, "job", lens},
 		{map[string]string{gymOn: "true", gym: " \t", lens: "job"}, "job", lens},
-		{map[string]string{gymOn: "true", gym: "\u3000", lens: ""}, "default", "neither " + gym},
+		{map[string]string{gymOn: "true", gym: "\u3000", lens: ""}, "default", "no " + gym + " or " + lens + " is set, so default"},
 		{map[string]string{gymOn: "true", gym: "late_name", lens: "job"}, "late_name", gym},
 		{map[string]string{gymOn: "true", gym: "-all", lens: "job"}, "-all", gym},
 		{map[string]string{gymOn: "true", gym: " Default ,SANDBOX"}, " Default ,SANDBOX", gym},
 		{map[string]string{gymOn: "false", lensOn: "true", gym: "all"}, "", gymOn + " is false"},
 		{map[string]string{gymOn: " ", lensOn: "no", gym: "all"}, "", lensOn + " is false"},
-		{map[string]string{gymOn: "YES", lensOn: "junk"}, "default", "neither " + gym},
+		{map[string]string{gymOn: "YES", lensOn: "junk"}, "default", "no " + gym + " or " + lens + " is set, so default"},
 	} {
 		b, err := control.FromLookup(lookup(c.env))
 		require.NoError(t, err, "%v", c.env)
@@ -105,18 +105,18 @@ func TestTracesAndTheSDKCanBeSwitchedOffInTheEnvironment(t *testing.T) {
 	}{
 		{map[string]string{gym: "off"}, "", gym + " is false"},
 		{map[string]string{lens: "0"}, "", lens + " is false"},
-		{map[string]string{gym: "1", lens: "0"}, "default", "neither"},
+		{map[string]string{gym: "1", lens: "0"}, "default", " is set, so default"},
 		{map[string]string{gym: "0", lens: "1"}, "", gym + " is false"},
 		{map[string]string{gym: " ", lens: "No"}, "", lens + " is false"},
-		{map[string]string{gym: "\t"}, "default", "neither"},
+		{map[string]string{gym: "\t"}, "default", " is set, so default"},
 		{map[string]string{gym: "0", on: "0"}, "", on + " is false"},
 		{map[string]string{sdk: "true"}, "", sdk + " is true"},
 		{map[string]string{sdk: " TrUe\n"}, "", sdk + " is true"},
-		{map[string]string{sdk: "1"}, "default", "neither"},
-		{map[string]string{sdk: "yes"}, "default", "neither"},
-		{map[string]string{sdk: "false"}, "default", "neither"},
-		{map[string]string{sdk: "junk"}, "default", "neither"},
-		{map[string]string{sdk: ""}, "default", "neither"},
+		{map[string]string{sdk: "1"}, "default", " is set, so default"},
+		{map[string]string{sdk: "yes"}, "default", " is set, so default"},
+		{map[string]string{sdk: "false"}, "default", " is set, so default"},
+		{map[string]string{sdk: "junk"}, "default", " is set, so default"},
+		{map[string]string{sdk: ""}, "default", " is set, so default"},
 		{map[string]string{sdk: "false", gym: "0"}, "", gym + " is false"},
 	} {
 		if _, set := c.env[on]; !set {
@@ -174,7 +174,7 @@ func TestPrefixesOfTheProgramWinInTheEnvironment(t *testing.T) {
 	}
 	b, err := control.FromLookup(lookup(nil), "A", "B")
 	require.NoError(t, err)
-	require.Equal(t, "neither A_ENABLED, B_ENABLED, "+control.EnvGymEnabled+" nor "+control.EnvLensEnabled+" is set", b.Why)
+	require.Equal(t, "no A_ENABLED, B_ENABLED, "+control.EnvGymEnabled+" or "+control.EnvLensEnabled+" is set, so every span is off; set A_ENABLED=1", b.Why)
 
 	many := make([]string, 100)
 	for i := range many {
@@ -217,7 +217,7 @@ func TestNilLookupHasNoVariable(t *testing.T) {
 	b, err := control.FromLookup(nil)
 	require.NoError(t, err)
 	require.Equal(t, control.Baseline{Who: "environment", AllowPending: true,
-		Why: "neither " + control.EnvGymEnabled + " nor " + control.EnvLensEnabled + " is set"}, b)
+		Why: "no " + control.EnvGymEnabled + " or " + control.EnvLensEnabled + " is set, so every span is off; set " + control.EnvGymEnabled + "=1"}, b)
 }
 
 func TestExclusionThatPythonReadsIsWarnedAbout(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/spangate/spangate"
@@ -44,33 +43,6 @@ func Example() {
 	// job,server,http_client,rollout
 	// job,server,http_client,rollout,sandbox <nil>
 	// job,server,http_client,rollout <nil>
-}
-
-// A program without package otelgate counts its spans itself.
-func ExampleScopes() {
-	r := registry.New()
-	var gate spangate.Gate
-	var verified atomic.Uint64
-	if err := r.Register(spangate.Gym, &gate); err != nil {
-		fmt.Println(err)
-	}
-	c, err := control.New(r, control.StartupBaseline(control.Baseline{Spec: "verify"}), control.Scopes(func() ([]control.Scope, []control.UnmatchedRule) {
-		sites := []control.Site{{Gate: &gate, Group: spangate.BitVerify, Started: verified.Load()}}
-		return []control.Scope{{Name: "example.com/verifier", Sites: sites}}, nil
-	}))
-	if err != nil {
-		fmt.Println(err)
-	}
-	defer c.Close()
-
-	if gate.On(spangate.BitVerify) {
-		verified.Add(1)
-		// Start the span.
-	}
-	for _, scope := range c.State().Scopes {
-		fmt.Println(scope.Name, scope.Sites[0].Groups, scope.Spans.Started)
-	}
-	// Output: example.com/verifier [verify] 1
 }
 
 // SetBaseline refuses a name that is not registered, and suggests one; Configure keeps it.

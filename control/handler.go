@@ -128,7 +128,7 @@ func (h *handler) serveState(w http.ResponseWriter, r *http.Request) {
 	switch s := h.snapshots.get(h.c); {
 	case prefersHTML(r.Header):
 		h.answerPage(w, r, s)
-	case !s.hadRoots && s.sample == nil && unchanged(r.Header, s.tag):
+	case !s.hadRoots && s.sample == nil && s.file == nil && unchanged(r.Header, s.tag):
 		w.Header().Set("ETag", s.tag)
 		w.WriteHeader(http.StatusNotModified)
 	default:
@@ -176,10 +176,10 @@ func (h *handler) serveChange(w http.ResponseWriter, r *http.Request, change cha
 // admit returns the author of the change, or why the request may not make it.
 func (h *handler) admit(r *http.Request) (author, error) {
 	if h.authorize == nil {
-		return author{}, forbidden(wire.CodeForbidden, "this endpoint changes nothing: the program has given it no authoriser; pass control.Authorize to control.Handler, as with control.BearerToken")
+		return author{}, forbidden(wire.CodeForbidden, "this endpoint changes nothing: the program has given it no authoriser; give setup.New a setup.Token, or control.Handler a control.Authorize, as with control.BearerToken")
 	}
 	if err := h.crossOrigin.Check(r); err != nil {
-		return author{}, forbidden(wire.CodeCrossOrigin, "a browser sent this for another site: "+err.Error()+"; pass control.CrossOrigin to control.Handler to trust that site")
+		return author{}, forbidden(wire.CodeCrossOrigin, "a browser sent this for another site: "+err.Error()+"; to trust that site, give setup.Handler or control.Handler a control.CrossOrigin")
 	}
 	who, err := h.authorize(r)
 	var unauthorized *Unauthorized

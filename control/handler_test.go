@@ -259,7 +259,7 @@ func TestChangesWithoutAuthorisationAreRefused(t *testing.T) {
 		} {
 			switch name {
 			case "none":
-				require.Contains(t, r.refused(403, wire.CodeForbidden).Message, "control.Authorize")
+				require.Contains(t, r.refused(403, wire.CodeForbidden).Message, "give setup.New a setup.Token, or control.Handler a control.Authorize")
 				require.Empty(t, r.header.Get("WWW-Authenticate"))
 			case "one that refuses":
 				require.Contains(t, r.refused(403, wire.CodeForbidden).Message, "no changes today")

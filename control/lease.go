@@ -114,7 +114,21 @@ func (c *Controller) checkLease(req LeaseRequest) error {
 	if input == "" && nonBlank(req.Quiet) != "" {
 		op, input = opQuiet, req.Quiet
 	}
+	if onlyExcludes(input) {
+		return &Error{Op: op, Input: input, Err: because(ErrNoEffect, "each '-' takes a name out of what the other names select, and there are none; to turn a group off, quiet it by its name, without the '-'")}
+	}
 	return &Error{Op: op, Input: input, Err: because(ErrNoEffect, "it selects no group, to add or to quiet; name one that is registered, or allow pending names")}
+}
+
+// onlyExcludes reports whether text has entries, all of them exclusions.
+func onlyExcludes(text string) bool {
+	only := false
+	for e := range spec.Entries(text) {
+		if only = e.Exclude; !only {
+			break
+		}
+	}
+	return only
 }
 
 // selects reports whether text selects a group. If names may be pending, it also reports true

@@ -5,6 +5,7 @@ package control_test
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -470,4 +471,17 @@ func TestEndOfALeaseIsTheSameInEveryRead(t *testing.T) {
 		require.NoError(t, l.Renew(time.Hour))
 		require.Equal(t, time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond), f.State().Leases[0].End)
 	})
+}
+
+func TestLeaseOfExclusionsAloneSaysThatTheMinusIsAtFault(t *testing.T) {
+	f := newFixture(t, control.StartupBaseline(baseline("default")))
+	for spec, minus := range map[string]bool{"-job": true, " -job , -server,": true, "job,-job": false, "-job,job": false, ",": false} {
+		for _, req := range []control.LeaseRequest{{Spec: spec}, {Quiet: spec}} {
+			req.Owner, req.TTL = "me", time.Minute
+			_, err := f.Lease(req)
+			require.ErrorIs(t, err, control.ErrNoEffect, "%q", spec)
+			require.Equal(t, minus, strings.Contains(err.Error(), "quiet it by its name, without the '-'"), "%q: %v", spec, err)
+			require.Contains(t, err.Error(), strconv.Quote(spec))
+		}
+	}
 }

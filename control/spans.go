@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/spec"
 )
 
 // Scope is an instrumentation scope, as the function of [Scopes] returns it. The zero value is the
@@ -72,8 +73,8 @@ const (
 	// built for each request.
 	maxSampleAge = time.Second
 
-	// Bounds on the scopes that are shown by name, which may be made at run time. All others are
-	// shown as otherScopes.
+	// Bounds on the scopes and sites that are shown by themselves: their names may be made at run
+	// time. All others are shown as otherScopes.
 	maxScopes    = 1000
 	maxSites     = 10_000 // of all scopes; a client reads no more than five times as many
 	maxScopeName = 256    // bytes
@@ -90,14 +91,19 @@ const (
 // several goroutines at once. If one panics, the counts before it are shown, and one record every ten
 // seconds says so.
 //
-// The first 1,000 scopes are shown by name, while they have at most 10,000 sites in all; other scopes,
-// and those whose name is longer than 256 bytes, are shown together as "other". A site counts to each of
-// its groups that is registered. Its other bits are shown as their mask, as in 0x8000. A nil scopes has no
-// effect.
+// The first 1,000 scopes that are seen, and their first 10,000 sites, are shown by themselves; all others,
+// and scopes whose name is longer than 256 bytes, are shown together as the scope "other". The texts of a
+// site are cut at 256 bytes, and bytes that are not UTF-8 are replaced in the name of a scope. A site counts
+// to each of its groups that is registered. Its other bits are shown as their mask, as in 0x8000. A nil
+// scopes has no effect.
 //
 // [otelgate.TracerProvider]: https://pkg.go.dev/github.com/spangate/spangate/otelgate#TracerProvider
 func Scopes(scopes func() ([]Scope, []UnmatchedRule)) Option {
-	return func(o *options) { o.scopes = scopes }
+	return func(o *options) {
+		if scopes != nil {
+			o.scopes = scopes
+		}
+	}
 }
 
 // siteKey identifies a [Site], whose counts are 0 here.
@@ -116,64 +122,79 @@ type sample struct {
 
 // samples are the samples of a controller.
 type samples struct {
-	mu     sync.Mutex
-	listed map[string]bool // the scopes that are shown by name
-	sites  int             // of these scopes
-	kept   []*sample       // of the last minute, the oldest first
-	latest *sample         // nil without [Scopes]
+	mu      sync.Mutex
+	scopes  map[string]bool  // those that are shown by themselves
+	sites   map[siteKey]bool // those that are shown by themselves
+	kept    []*sample        // of the last minute, the oldest first
+	latest  *sample          // nil without [Scopes]
+	calling bool             // a caller that accepts an older sample is taking one
 }
 
-// sample returns a sample that is at most maxAge old. If the controller is closed or the program's
-// function panics, it is the last one; panicked then describes the panic. It is nil without [Scopes].
+// sample returns a sample that is at most maxAge old; while another caller is taking one, or if the
+// controller is closed or the program's function panics, it is the last one. panicked describes the
+// panic. The sample is nil without [Scopes].
 func (c *Controller) sample(maxAge time.Duration) (m *sample, panicked []slog.Attr) {
-	s := &c.samples
+	s, now := &c.samples, time.Now()
 	s.mu.Lock()
 	m = s.latest
-	s.mu.Unlock()
-	now := time.Now()
-	if m == nil || c.closed.Err() != nil || now.Sub(m.at) < maxAge {
+	if m == nil || c.closed.Err() != nil || maxAge > 0 && (s.calling || now.Sub(m.at) < maxAge) {
+		s.mu.Unlock()
 		return m, nil
 	}
-	panicked = protect(func() {
+	s.calling = s.calling || maxAge > 0
+	s.mu.Unlock()
+	defer func() { // deferred, since the function may call runtime.Goexit
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.calling = s.calling && maxAge == 0
+		m = s.latest
+	}()
+	return nil, protect(func() {
 		scopes, unmatched := c.options.scopes()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		m = s.newSample(now, scopes, unmatched)
 		if !now.Before(s.latest.at) {
-			s.latest = m
+			s.latest = s.newSample(now, scopes, unmatched)
 		}
 	})
-	return m, panicked
+}
+
+// keyOf returns the key that a site is counted under. The lock is held.
+func (s *samples) keyOf(scope string, site Site) siteKey {
+	scope = strings.ToValidUTF8(scope, "\uFFFD") // an exporter of metrics refuses other text
+	site.Started, site.Withheld = 0, 0
+	site.Rule, site.SpanName, site.Kind = spec.Head(site.Rule), spec.Head(site.SpanName), spec.Head(site.Kind)
+	key := siteKey{scope, site}
+	switch {
+	case s.sites[key]:
+	case len(s.sites) < maxSites && len(scope) <= maxScopeName && (s.scopes[scope] || len(s.scopes) < maxScopes):
+		s.scopes[scope], s.sites[key] = true, true
+	default:
+		key = siteKey{otherScopes, Site{Gate: site.Gate, Group: site.Group, CountsWithheld: site.CountsWithheld}}
+	}
+	return key
 }
 
 // newSample returns what the program's function returned, with rates. The lock is held.
 func (s *samples) newSample(at time.Time, scopes []Scope, unmatched []UnmatchedRule) *sample {
 	m := &sample{at: at, spans: make(map[siteKey]*Spans), unmatched: slices.Clone(unmatched)}
 	for _, scope := range scopes {
-		name := scope.Name
-		if !s.listed[name] {
-			if sites := s.sites + len(scope.Sites); len(s.listed) < maxScopes && sites <= maxSites && len(name) <= maxScopeName {
-				s.listed[name], s.sites = true, sites
-			} else {
-				name = otherScopes
-			}
-		}
 		for _, site := range scope.Sites {
-			counted := Spans{Started: site.Started, Withheld: site.Withheld, CountsWithheld: site.CountsWithheld}
-			site.Started, site.Withheld = 0, 0
-			key := siteKey{name, site}
+			key := s.keyOf(scope.Name, site)
 			if m.spans[key] == nil {
 				m.spans[key] = new(Spans)
 				m.sites = append(m.sites, key)
 			}
-			m.spans[key].add(counted)
+			m.spans[key].add(Spans{Started: site.Started, Withheld: site.Withheld, CountsWithheld: site.CountsWithheld})
 		}
 	}
 	slices.SortStableFunc(m.sites, func(a, b siteKey) int { return strings.Compare(a.scope, b.scope) })
-	if len(s.kept) == 0 {
+	// An older one was kept if the function has panicked since.
+	i := slices.IndexFunc(s.kept, func(k *sample) bool { return at.Sub(k.at) <= sampleWindow+sampleInterval })
+	if i < 0 {
 		return m
 	}
-	first := s.kept[0]
+	first := s.kept[i]
 	seconds := max(1, at.Sub(first.at).Seconds())
 	for key, now := range m.spans {
 		if before := cmp.Or(first.spans[key], new(Spans)); now.Started > before.Started {
@@ -186,7 +207,7 @@ func (s *samples) newSample(at time.Time, scopes []Scope, unmatched []UnmatchedR
 // startSampling takes the first sample, and others until the controller is closed.
 func (c *Controller) startSampling() {
 	if c.options.scopes != nil {
-		c.samples.listed, c.samples.latest = make(map[string]bool), &sample{}
+		c.samples.scopes, c.samples.sites, c.samples.latest = make(map[string]bool), make(map[siteKey]bool), &sample{}
 		c.keepSample()
 	}
 }

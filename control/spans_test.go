@@ -11,11 +11,13 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/spangate/spangate"
@@ -99,7 +101,7 @@ func TestStateShowsScopesWithTheirGroupsAndSpans(t *testing.T) {
 			{Groups: []string{}, On: true, Spans: started(5)},
 		}},
 		{Name: "foreign", Spans: started(1), Sites: []control.SiteInfo{
-			{Groups: []string{"0x3"}, On: true, Spans: started(1)}, {Groups: []string{"0x1"}}, {Groups: []string{"0x0"}}, {Groups: []string{"0x0"}},
+			{Groups: []string{"0x3"}, On: spangate.Compiled, Spans: started(1)}, {Groups: []string{"0x1"}}, {Groups: []string{"0x0"}}, {Groups: []string{"0x0"}},
 		}},
 		{Name: "sql", Spans: control.Spans{Started: 7, Withheld: 4, CountsWithheld: true}, Sites: []control.SiteInfo{
 			{Rule: "sql client = query", Kind: "client", Groups: []string{"query"}, Spans: query},
@@ -241,7 +243,83 @@ func TestNumberOfScopesIsBounded(t *testing.T) {
 	p.set()
 	f = newFixture(t, p.option())
 	p.set(control.Scope{Name: "a", Sites: sites(9_000)}, control.Scope{Name: "b", Sites: sites(1_001)}, control.Scope{Name: "c", Sites: sites(1_000)})
-	require.Equal(t, 1_001, len(other(f.State(), 3).Sites))
+	rest := other(f.State(), 3)
+	require.Equal(t, uint64(1_001), rest.Spans.Started, "one site of b, all of c")
+	require.Len(t, rest.Sites, 1)
+	p.set(control.Scope{Name: "a", Sites: sites(60_000)}, control.Scope{Name: "b", Sites: sites(1_001)})
+	rest = other(f.State(), 3)
+	require.Equal(t, uint64(51_001), rest.Spans.Started, "a scope that grows")
+	require.Len(t, rest.Sites, 1)
+}
+
+func TestTextsOfTheProgramAreBoundedAndUTF8(t *testing.T) {
+	var p program
+	f := newFixture(t, p.option())
+	long := strings.Repeat("x", 60_000)
+	p.set(control.Scope{Name: "caf\xe9", Sites: []control.Site{{Rule: long, SpanName: long, Kind: long, Started: 1}}})
+	scope := f.State().Scopes[0]
+	require.Equal(t, "caf\uFFFD", scope.Name)
+	for _, text := range []string{scope.Sites[0].Rule, scope.Sites[0].SpanName, scope.Sites[0].Kind} {
+		require.Equal(t, strings.Repeat("x", 256)+"…", text)
+	}
+}
+
+func TestEndpointTakesOneSampleASecondForAllReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p program
+		var started atomic.Uint64
+		f := newFixture(t, p.option())
+		h := control.Handler(f.Controller)
+		get := func() wire.State {
+			var s wire.State
+			assert.NoError(t, json.Unmarshal(serve(h, httptest.NewRequest("GET", "/", nil)).Body.Bytes(), &s))
+			return s
+		}
+		sleep(2 * time.Second)
+		before := p.calls.Load()
+		block := make(chan struct{})
+		p.call(func() []control.Scope {
+			n := started.Add(1)
+			if n == 1 {
+				<-block
+			}
+			return []control.Scope{f.one("a", n)}
+		})
+		var readers sync.WaitGroup
+		readers.Go(func() { require.Equal(t, "2", get().Scopes[0].Spans.Started, "a newer sample was taken meanwhile") })
+		synctest.Wait()
+		for range 100 {
+			readers.Go(func() { require.Empty(t, get().Scopes, "the last sample") })
+		}
+		synctest.Wait()
+		require.Equal(t, before+1, p.calls.Load())
+		sleep(time.Millisecond)
+		require.Equal(t, uint64(2), f.State().Scopes[0].Spans.Started)
+		close(block)
+		readers.Wait()
+		require.Equal(t, "2", get().Scopes[0].Spans.Started)
+	})
+}
+
+func TestRateIsOfTheLastMinuteAfterTheFunctionPanicked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p program
+		f := newFixture(t, p.option(), control.Logger(slog.New(slog.DiscardHandler)))
+		p.set(f.one("a", 0))
+		sleep(30 * time.Second)
+		p.call(func() []control.Scope { panic("no scopes") })
+		sleep(9 * time.Minute)
+		p.set(f.one("a", 60_000))
+		sleep(50 * time.Second)
+		require.Zero(t, f.State().Scopes[0].Spans.PerSecond)
+	})
+}
+
+func TestNilScopesKeepsTheFunctionBeforeIt(t *testing.T) {
+	var p program
+	f := newFixture(t, p.option(), control.Scopes(nil))
+	p.set(f.one("a", 1))
+	require.Len(t, f.State().Scopes, 1)
 }
 
 func TestPanicOfTheFunctionKeepsTheCounts(t *testing.T) {

@@ -20,6 +20,7 @@ type State struct {
 	Baseline, Startup       Baseline
 	Generation              string
 	Now                     time.Time
+	File                    *File // nil if none is watched
 	Pinned                  bool
 	Deny, Ceiling           string
 	Enabled, Roots, Pending []string
@@ -32,6 +33,10 @@ type State struct {
 	MaxTTL                  time.Duration
 	MaxLeases               int
 }
+
+// File is a file that is watched, as in [wire.File]. Of several, State has the one whose problem
+// changed last.
+type File struct{ Path, Problem string }
 
 // Group is a registered group, and why it is on or off, as in [wire.Group].
 type Group struct {
@@ -129,6 +134,10 @@ func (c *Controller) stateOf(v *view, roots []string, m *sample, now time.Time) 
 		Enabled: append([]string{}, v.enabled...), Roots: slices.Clone(roots),
 		Groups: []Group{}, Scopes: v.scopes(m), Unmatched: []UnmatchedRule{}, Presets: r.presets(), Leases: make([]LeaseInfo, 0, len(v.intent.leases)), Changes: []Change{},
 		MaxTTL: c.options.maxTTL, MaxLeases: c.options.maxLeases,
+	}
+	if f := c.file.Load(); f != nil {
+		file := *f
+		s.File = &file
 	}
 	adding, quieting := make(map[string][]string), make(map[string][]string)
 	for _, l := range v.intent.leases {

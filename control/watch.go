@@ -40,10 +40,10 @@ type FileWatch struct {
 	stop context.CancelCauseFunc
 	sem  chan struct{} // full while the file is read: one read at a time
 
-	mu       sync.Mutex
-	last     *reading // nil before the first
-	spec     string   // the last that took effect, "" if none has
-	reported string   // the problem that was logged last, "" once the file is good again
+	mu    sync.Mutex
+	last  *reading // nil before the first
+	spec  string   // the last that took effect, "" if none has
+	state *File    // what State has, nil before the first
 }
 
 // WatchFile makes the content of the file the baseline, as [Controller.Configure] does, now
@@ -62,7 +62,7 @@ type FileWatch struct {
 //
 // A file that can't be read, is no regular file, is blank, too long, not UTF-8, ends in a
 // comma, or has text that can't be a name changes nothing: the last baseline stays, the file
-// is read again, and one record of level WARN says what is wrong. A problem that only one read
+// is read again, and [State] and one record of level WARN say what is wrong. A problem that only one read
 // finds is not reported, unless it is the first read. To switch everything off, write -all.
 //
 // The baseline's Who is "file", and its Why the path. A baseline that is set in another way
@@ -166,7 +166,7 @@ func (w *FileWatch) apply(now reading) error {
 	if !again && !strings.HasSuffix(now.text, "\n") {
 		return nil
 	}
-	w.reported = ""
+	w.report("")
 	if text == w.spec {
 		return nil
 	}
@@ -183,6 +183,9 @@ func (w *FileWatch) Close() error {
 	if w != nil && w.c != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
+		if w.closed() == nil { // the State of a closed controller stays
+			w.c.file.CompareAndSwap(w.state, nil)
+		}
 		w.stop(because(ErrClosed, "call WatchFile again"))
 	}
 	return nil
@@ -206,10 +209,14 @@ func (w *FileWatch) reason() string {
 	return spec.Head(strconv.QuoteToASCII(w.path))
 }
 
-// report logs the problem unless it is the last that was logged.
+// report makes the problem, "" if there is none, the one that State has, and logs one that is new.
 func (w *FileWatch) report(problem string) {
-	if problem != w.reported {
-		w.reported = problem
+	if w.state != nil && problem == w.state.Problem {
+		return
+	}
+	w.state = &File{w.path, problem}
+	w.c.file.Store(w.state)
+	if problem != "" {
 		w.c.warn(time.Now(), "spangate: the watched file can't be used, so the last baseline stays in force",
 			slog.String("file", w.path), slog.String("problem", problem))
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/control"
+	"github.com/spangate/spangate/control/wire"
 )
 
 // watched is a fixture that watches a file.
@@ -419,6 +420,47 @@ func TestUnreadableFileKeepsTheLastGoodSet(t *testing.T) {
 	require.ErrorIs(t, w.Reload(), fs.ErrNotExist)
 	w.write(t, "sandbox\n")
 	w.loads(t, "sandbox")
+}
+
+func TestStateHasTheWatchedFileAndItsProblem(t *testing.T) {
+	w := newWatched(t, "job\n")
+	e := newEndpoint(t, w.fixture)
+	get := func() (*wire.File, string) {
+		page := e.do("GET", "/", "", "Accept", "text/html")
+		require.Equal(t, 304, e.do("GET", "/", "", "Accept", "text/html", "If-None-Match", page.header.Get("ETag")).status)
+		state := e.do("GET", "/", "")
+		return as[wire.State](e.do("GET", "/", "", "If-None-Match", state.header.Get("ETag")), 200).File, page.header.Get("ETag")
+	}
+	requireFile := func(problem string) (tag string) {
+		t.Helper()
+		require.Equal(t, &control.File{Path: w.path, Problem: problem}, w.State().File)
+		file, tag := get()
+		require.Equal(t, &wire.File{Path: w.path, Problem: problem}, file)
+		return tag
+	}
+	before := w.State().Generation
+	good := requireFile("")
+	require.NoError(t, os.Remove(w.path))
+	w.refused(t, "no such file")
+	requireFile("") // one read alone may find a file that is being replaced
+	w.refused(t, "no such file")
+	require.NotEqual(t, good, requireFile("no such file or directory"), "the page is another")
+	w.write(t, "job")
+	require.NoError(t, w.Reload())
+	requireFile("no such file or directory") // the content takes effect with the next read
+	require.NoError(t, w.Reload())
+	require.Equal(t, good, requireFile(""))
+	require.Equal(t, before, w.State().Generation)
+	require.NoError(t, w.Close())
+	require.Nil(t, w.State().File)
+	require.NotContains(t, e.do("GET", "/", "").body, `"file":`)
+}
+
+func TestStateOfAClosedControllerKeepsTheFile(t *testing.T) {
+	w := newWatched(t, "\n")
+	require.NoError(t, w.Controller.Close())
+	require.NoError(t, w.Close())
+	require.Equal(t, &control.File{Path: w.path, Problem: "it is blank; to switch everything off, write -all"}, w.State().File)
 }
 
 func TestWatchFileReportsABadFileAndReturnsNoError(t *testing.T) {

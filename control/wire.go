@@ -13,7 +13,7 @@ import (
 func wireState(s State) wire.State {
 	return wire.State{
 		Baseline: wire.Baseline(s.Baseline), Startup: wire.Baseline(s.Startup),
-		Generation: s.Generation, Now: s.Now, Pinned: s.Pinned, Deny: s.Deny, Ceiling: s.Ceiling,
+		Generation: s.Generation, Now: s.Now, File: (*wire.File)(s.File), Pinned: s.Pinned, Deny: s.Deny, Ceiling: s.Ceiling,
 		Enabled: s.Enabled, Roots: s.Roots, Pending: s.Pending,
 		Groups: convert(s.Groups, wireGroup), Scopes: convert(s.Scopes, wireScope),
 		Unmatched: convert(s.Unmatched, func(r UnmatchedRule) wire.UnmatchedRule { return wire.UnmatchedRule(r) }), Presets: convert(s.Presets, wirePreset),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package otelgate wraps any [trace.TracerProvider] so that a [spangate.Gate] turns its spans on
-// and off by group while the program runs, those of third-party instrumentation included. No
-// choice of groups breaks a trace.
+// and off by group while the program runs, those of third-party instrumentation included. What is
+// beneath a span that is off joins the nearest span above that is on.
 //
 // A [TracerProvider] maps instrumentation scopes, span names and span kinds to groups by
 // [Rule]. Install it where the SDK's provider would go:

@@ -112,7 +112,9 @@ var (
 //	example.com/api transparent = api         Rule.Transparent is true
 //	# nothing                                 no rule
 //
-// The first rule that matches a span decides. ParseRules refuses text outside the grammar, and:
+// The first rule that matches a span decides. A span that no rule matches is in no group and always on,
+// unless no rule names its scope and [Discover] gives that a group. ParseRules refuses text outside the
+// grammar, and:
 //   - a rule that can never match, since an earlier one matches all of its spans
 //   - a scope without quotes that is a kind or "transparent"
 //   - a scope or name without quotes that is nearly spelt as one of these words

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,6 +21,8 @@ type reports struct {
 	queue   []record // in the order of the changes; at most maxQueued
 	dropped int      // records that found the queue full, since that was last reported
 	logging bool     // a goroutine is logging a record
+
+	discovers bool // Scopes was called, so that names may be registered at any time
 
 	// The records that have been queued about the registered names, and about the intent. The
 	// latter are cleared when the intent changes, so that a spec set again is reported again.
@@ -34,21 +37,26 @@ const maxQueued = 1024
 
 func (r *reports) newIntent() { r.ofIntent = recordSet{} }
 
-// warn queues a record unless one of the same message and key is in before. attrs is called
+// warn queues a record of level WARN unless one of the same message and key is in before. attrs is called
 // when the record is logged, with no lock held, so slow work belongs there. It must not keep
 // names or specs of an intent, whose size is not bounded: an excerpt does.
 func (r *reports) warn(before *recordSet, message string, attrs func() []slog.Attr, key ...[]string) {
+	r.report(slog.LevelWarn, before, message, attrs, key...)
+}
+
+// report is warn with any level.
+func (r *reports) report(level slog.Level, before *recordSet, message string, attrs func() []slog.Attr, key ...[]string) {
 	if len(r.queue) >= maxQueued {
 		r.dropped++
 	} else if before.add(message, key) {
-		r.queue = append(r.queue, warning(message, attrs))
+		r.queue = append(r.queue, newRecord(level, message, attrs))
 	}
 }
 
-func warning(message string, attrs func() []slog.Attr) record {
+func newRecord(level slog.Level, message string, attrs func() []slog.Attr) record {
 	return func(logger *slog.Logger) {
-		if ctx := context.Background(); logger.Enabled(ctx, slog.LevelWarn) {
-			logger.LogAttrs(ctx, slog.LevelWarn, message, attrs()...)
+		if ctx := context.Background(); logger.Enabled(ctx, level) {
+			logger.LogAttrs(ctx, level, message, attrs()...)
 		}
 	}
 }
@@ -58,7 +66,7 @@ func warning(message string, attrs func() []slog.Attr) record {
 func (r *reports) take() (next record) {
 	if n := r.dropped; n > 0 {
 		r.dropped = 0
-		return warning("spangate: the logger is slow, so records of the registry were dropped",
+		return newRecord(slog.LevelWarn, "spangate: the logger is slow, so records of the registry were dropped",
 			func() []slog.Attr { return []slog.Attr{slog.Int("dropped", n)} })
 	}
 	if len(r.queue) > 0 {
@@ -101,8 +109,8 @@ func (r *reports) sharedNames(m *member, v *vocabulary) {
 }
 
 // generation reports what is wrong in g, which follows old: presets with members that are not
-// registered, and what intent reports.
-func (r *reports) generation(old, g *generation) {
+// registered.
+func (r *reports) presets(old, g *generation) {
 	v := g.vocabulary
 	for _, m := range v.members {
 		if v == old.vocabulary {
@@ -121,48 +129,73 @@ func (r *reports) generation(old, g *generation) {
 				[]string{m.namespace(), p.name}, missing)
 		}
 	}
-	r.intent(g)
 }
 
-// intent reports the names of the intent of g that are not registered. A spec that selects
-// nothing, although all its names are registered, may be intended and is not reported.
-func (r *reports) intent(g *generation) {
+// intent reports the names of the intent of g, which follows old, that are not registered. A spec that
+// selects nothing, although all its names are registered, may be intended and is not reported.
+//
+// If the registry discovers scopes, a name is unknown until the library that it is of is used, so
+// only a name that is near a registered one is a warning. Others are of level INFO when they become
+// pending.
+func (r *reports) intent(old, g *generation) {
 	v, in := g.vocabulary, g.intent
+	level, key := slog.LevelWarn, g.pending
 	var message string
 	switch {
 	case in.tooLong():
 		message = fmt.Sprintf("spangate: the spec is longer than %d bytes and is not read; everything is off", spec.MaxLen)
-	case len(v.members) == 0 && !in.selectsNothing():
+	case len(v.members) == 0 && !in.selectsNothing() && !r.discovers:
 		message = "spangate: nothing is registered, so nothing is on; the names are kept, and take effect as namespaces register"
 	case len(g.pending) == 0:
 		return
-	case g.enabled.None():
+	case g.enabled.None() && (len(v.groups) > 0 || !r.discovers):
 		message = "spangate: these names are not registered, and nothing is on; they are kept, and take effect when they are registered"
 	default:
 		message = "spangate: these names are not registered; they are kept, and take effect when they are"
 	}
-	kind, attr, pending := in.kind, in.attr(), excerpt(g.pending)
-	r.warn(&r.ofIntent, message, func() []slog.Attr {
-		candidates := v.groups
-		if kind != byPin {
-			candidates = v.allNames()
+	attr, pending, candidates := in.attr(), excerpt(g.pending), v.groups
+	if in.kind != byPin {
+		candidates = v.allNames()
+	}
+	if r.discovers && !in.tooLong() {
+		key = slices.Sorted(maps.Keys(nearest(pending, candidates)))
+		if len(key) == 0 {
+			if old.hasPending(g.pending) {
+				return
+			}
+			level, message = slog.LevelInfo, "spangate: these names are not registered yet; a library's name is once the library is used, and takes effect then"
 		}
+	}
+	r.report(level, &r.ofIntent, message, func() []slog.Attr {
 		return append([]slog.Attr{attr}, v.explain("pending", pending, candidates)...)
-	}, g.pending)
+	}, key)
+}
+
+// hasPending reports whether all names, which are sorted, are pending in g.
+func (g *generation) hasPending(names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool {
+		_, found := slices.BinarySearch(g.pending, name)
+		return !found
+	})
+}
+
+// nearest returns the nearest candidate of each name that has one; of an excerpt, as it takes time.
+func nearest(names, candidates []string) map[string]string {
+	found := make(map[string]string)
+	for _, name := range names[:min(len(names), maxListed)] {
+		if near := spec.Nearest(name, candidates); near != "" {
+			found[name] = near
+		}
+	}
+	return found
 }
 
 // explain returns the attrs of a record about names that are not registered: the names, which are
 // an excerpt, the nearest candidates, and what is registered.
 func (v *vocabulary) explain(key string, names, candidates []string) []slog.Attr {
-	nearest := make(map[string]string)
-	for _, name := range names[:min(len(names), maxListed)] {
-		if near := spec.Nearest(name, candidates); near != "" {
-			nearest[name] = near
-		}
-	}
 	attrs := []slog.Attr{slog.Any(key, names)}
-	if len(nearest) > 0 {
-		attrs = append(attrs, slog.Any("nearest", nearest))
+	if found := nearest(names, candidates); len(found) > 0 {
+		attrs = append(attrs, slog.Any("nearest", found))
 	}
 	return append(attrs, slog.Group("registered",
 		slog.Any("namespaces", excerpt(v.namespaces())), slog.Any("presets", excerpt(v.presetNames())), slog.Any("groups", excerpt(v.groups))))

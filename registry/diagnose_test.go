@@ -515,3 +515,83 @@ func TestMemoryOfReportedWarningsIsBounded(t *testing.T) {
 	registerOnce(0)
 	rec.one(t, "other namespaces")
 }
+
+// info returns the one record since the last take, and requires that it is of level INFO.
+func (rec *recorder) info(t *testing.T, text string) map[string]any {
+	t.Helper()
+	records := rec.take()
+	require.Len(t, records, 1)
+	require.Equal(t, slog.LevelInfo, records[0].level)
+	require.Contains(t, records[0].message, text)
+	return records[0].attrs
+}
+
+func TestNameOfALibraryThatIsNotSeenYetIsNoWarning(t *testing.T) {
+	r, rec := recorded()
+	find := registry.Scopes(r)
+	r.SetSpec("default,-otelsql,-redisotel")
+	require.Equal(t, []string{"default", "otelsql", "redisotel"}, rec.info(t, "not registered yet")["pending"])
+	for _, scope := range []string{otelhttp, otelsql, "redisotel"} {
+		find(scope)
+	}
+	require.Equal(t, []string{"otelhttp"}, r.Enabled())
+	r.SetSpec("all,-nope")
+	require.Equal(t, []string{"nope"}, rec.info(t, "not registered yet")["pending"])
+	require.NoError(t, r.Pin("nope2"))
+	rec.info(t, "not registered yet")
+	r.SetSpec("")
+	rec.none(t)
+}
+
+func TestMisspeltNameIsAWarningOnceANearScopeIsSeen(t *testing.T) {
+	r, rec := recorded()
+	find := registry.Scopes(r)
+	r.SetSpec("default,-otelsq,-zzz")
+	rec.info(t, "not registered yet")
+	find(otelhttp)
+	rec.none(t)
+	find(otelsql)
+	attrs := rec.one(t, "not registered; they are kept")
+	require.Equal(t, map[string]string{"otelsq": "otelsql"}, attrs["nearest"])
+	require.Equal(t, []string{"otelsq", "zzz"}, attrs["pending"])
+	find("another")
+	find("example.com/" + otelsql) // the group gets another doc
+	rec.none(t)
+	r.SetSpec("default,-otelsq,-zzz")
+	rec.none(t)
+	r.SetSpec("default,-otelsq")
+	rec.one(t, "not registered; they are kept")
+}
+
+func TestNothingIsOnIsSaidOnlyWhereItIsTrue(t *testing.T) {
+	const nothing = "and nothing is on"
+	r, rec := recorded()
+	find := registry.Scopes(r)
+	newLibrary(t, "rules", nil, map[string][]string{"default": nil}).add(t, r)
+	r.SetSpec("defualt,default")
+	require.NotContains(t, rec.take()[0].message, nothing, "no group is registered")
+	find(otelhttp)
+	rec.none(t)
+	r.SetSpec("defualt")
+	require.Equal(t, map[string]string{"defualt": "default"}, rec.one(t, nothing)["nearest"])
+}
+
+func TestTooLongSpecIsAWarningWithScopes(t *testing.T) {
+	r, rec := recorded()
+	registry.Scopes(r)
+	r.SetSpec(strings.Repeat("x", spangate.MaxSpecLen+1))
+	rec.one(t, "longer than 65536 bytes")
+}
+
+func TestPlanOfAClosedControllerIsNotReported(t *testing.T) {
+	r, rec := recorded()
+	lib := mylib(t).add(t, r)
+	setPlan(t, r, plan.Plan{Baseline: "tx"})
+	require.NoError(t, r.Unregister("mylib"))
+	rec.none(t)
+	lib.add(t, r)
+	require.Equal(t, []string{"tx"}, r.Enabled(), "the plan holds")
+	r.SetSpec("tx")
+	require.NoError(t, r.Unregister("mylib"))
+	rec.one(t, "nothing is registered")
+}

@@ -58,6 +58,7 @@
 //
 // A condition that no single library can prevent is not an error but a record of level WARN: a
 // spec with a name that is not registered, a preset over such a group, a name that another
-// namespace has too. The record holds the spec, the missing names, what is registered and
+// namespace has too. With [Scopes], a name that is not registered is of level INFO at first, and of
+// level WARN once a name near it is registered. The record holds the spec, the missing names, what is registered and
 // which names are near. It is not repeated while it stays the same.
 package registry

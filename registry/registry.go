@@ -236,7 +236,10 @@ func (r *Registry) publish(g *generation) {
 		store(m.gate, v.project(i, g.enabled))
 	}
 	r.current.Store(g)
-	r.reports.generation(old, g)
+	r.reports.presets(old, g)
+	if g.intent.kind != byPlan || r.control != nil { // the plan of a closed controller stays, but concerns no owner
+		r.reports.intent(old, g)
+	}
 }
 
 func store(gate *spangate.Gate, word spangate.Mask) {

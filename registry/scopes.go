@@ -47,11 +47,19 @@ const OtherScopes = "other"
 // are made. Any later scope, and one without a letter or digit in its last element, is in the group
 // [OtherScopes].
 //
+// From the first call of Scopes on, a name in a spec that is not registered is only a record of level
+// INFO, unless it is near a registered name: the scope that has it may yet be seen.
+//
 // All functions of one registry share its groups. They may be called from any goroutine. A function
 // of a nil r returns a nil gate: the scope has no group.
 //
 // [otelgate.Discover]: https://pkg.go.dev/github.com/spangate/spangate/otelgate#Discover
 func Scopes(r *Registry) func(scope string) (*spangate.Gate, spangate.Mask) {
+	if r != nil {
+		r.mu.Lock()
+		r.reports.discovers = true
+		r.mu.Unlock()
+	}
 	return func(scope string) (*spangate.Gate, spangate.Mask) {
 		if r == nil {
 			return nil, 0

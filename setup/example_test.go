@@ -67,7 +67,7 @@ func ExampleNew() {
 		setup.Provider(otelgate.HTTPRules(spangate.BitServer, spangate.BitHTTPClient)),
 		setup.RulesText("example.com/billing* = billing"),
 		setup.ReadyRules(otelgate.LibraryRules()),
-		setup.Environment("MYAPP_OTEL"),
+		setup.Environment("MYAPP_OTEL"), // MYAPP_OTEL_ENABLED=1 MYAPP_OTEL_SPAN_GROUPS=default,-billing
 		setup.File(os.Getenv("MYAPP_SPANS_FILE")),
 		setup.Token(os.Getenv("MYAPP_SPANS_TOKEN")),
 		setup.Control(control.MaxLeases(100)))
@@ -80,5 +80,5 @@ func ExampleNew() {
 	fmt.Println(parts.Controller.State().Baseline.Why)
 	// Output:
 	// [nemo_gym rules]
-	// neither MYAPP_OTEL_ENABLED, NEMO_GYM_OTEL_ENABLED nor NEMO_LENS_ENABLED is set
+	// no MYAPP_OTEL_ENABLED, NEMO_GYM_OTEL_ENABLED or NEMO_LENS_ENABLED is set, so every span is off; set MYAPP_OTEL_ENABLED=1
 }

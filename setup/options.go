@@ -25,6 +25,8 @@ type options struct {
 	gated    []otelgate.Option
 	ready    otelgate.Rules // those of ReadyRules; also in gated
 	withheld bool
+	disabled string // the Why of the environment's baseline if no variable enables spans, to its first ';'
+	noToken  bool   // Token got a blank one
 	control  []control.Option
 	handler  []control.HandlerOption
 	file     string
@@ -44,10 +46,14 @@ func Registry(r *registry.Registry) Option {
 	return func(o *options) { o.registry = cmp.Or(r, o.registry) }
 }
 
-// Environment reads the baseline from the environment, as [control.FromEnv] does: nothing is on
-// unless a variable …_ENABLED is true. With the prefix MYAPP_OTEL:
+// Environment reads the baseline from the environment, as [control.FromEnv] does. Of a prefix
+// MYAPP_OTEL it reads two variables:
 //
-//	MYAPP_OTEL_ENABLED=1 MYAPP_OTEL_SPAN_GROUPS=default,-sql
+//	MYAPP_OTEL_ENABLED=1                     must be true, or every span is off
+//	MYAPP_OTEL_SPAN_GROUPS=default,-sql      the spec; default if it is not set
+//
+// While no …_ENABLED is set, New logs a record of level WARN to [slog.Default] that says which to
+// set, if the environment's baseline is the one in force.
 //
 // An error of FromEnv is one of [New]. A [control.StartupBaseline] in [Control] wins over the
 // environment, and so does [File] while its file can be used.
@@ -56,6 +62,8 @@ func Environment(prefixes ...string) Option {
 		var err error
 		o.baseline, err = control.FromEnv(prefixes...)
 		o.fail(err)
+		unset, _ := control.FromLookup(nil, prefixes...)
+		o.disabled, _, _ = strings.Cut(unset.Why, ";")
 	}
 }
 
@@ -71,7 +79,12 @@ func File(path string, opts ...control.WatchOption) Option {
 // the registry has when New is called, has a group of the same name: then the two switch together,
 // and the presets of that catalog decide for both.
 //
-// The first rule that matches a span decides; rules are in the order of the options that add them.
+// The first rule that matches a span decides; rules are in the order of the options that add them. A
+// scope that a rule names gets no group of its own: its spans that no rule matches are in no group, and
+// always on. A last rule for the whole scope puts them in one:
+//
+//	github.com/XSAM/otelsql client = sql
+//	github.com/XSAM/otelsql = sql_other
 func Rules(rules otelgate.NamedRules) Option {
 	return func(o *options) { o.gated = append(o.gated, o.resolve(rules)) }
 }
@@ -114,8 +127,15 @@ func Catalog(c *spangate.Catalog, g *spangate.Gate, opts ...registry.RegisterOpt
 }
 
 // Token lets requests that carry the token change what is on, as [control.BearerToken] says.
-// Without it, and without a [control.Authorize] in [Handler], the endpoint refuses changes.
-func Token(token string) Option { return Handler(control.Authorize(control.BearerToken(token))) }
+// Without it, and without a [control.Authorize] in [Handler], the endpoint refuses changes. So it
+// does if the token is blank, as of a variable that is not set; New then logs a record of level
+// WARN to [slog.Default].
+func Token(token string) Option {
+	return func(o *options) {
+		o.noToken = strings.TrimSpace(token) == ""
+		o.handler = append(o.handler, control.Authorize(control.BearerToken(token)))
+	}
+}
 
 // Provider adds options of the provider, such as rules that have a gate of their own, or an
 // [otelgate.Discover] in place of [registry.Scopes].

@@ -5,8 +5,10 @@ package setup
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 
 	"go.opentelemetry.io/otel/trace"
@@ -71,7 +73,21 @@ func New(base trace.TracerProvider, opts ...Option) (*Parts, error) {
 	if err := p.start(&o); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
+	p.warn(&o)
 	return p, nil
+}
+
+// warn logs what the author of a program may not have meant.
+func (p *Parts) warn(o *options) {
+	if o.noToken {
+		slog.Warn("spangate: setup.Token has a blank token, so the endpoint refuses every change")
+	}
+	if o.disabled == "" {
+		return
+	}
+	if b := p.Controller.State().Baseline; b.Who == o.baseline.Who && strings.HasPrefix(b.Why, o.disabled) {
+		slog.Warn("spangate: the environment does not enable spans, so every span is off", slog.String("why", b.Why))
+	}
 }
 
 // start registers the catalogs and starts the controller.

@@ -249,15 +249,13 @@ func TestEnvironmentWithoutVariablesHasEverythingOff(t *testing.T) {
 }
 
 func TestNewLogsNoWarning(t *testing.T) {
-	var log strings.Builder
-	old := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	defer slog.SetDefault(old)
-	f := newFixture(t, setup.ReadyRules(otelgate.LibraryRules()))
-	f.span(otelhttp)
-	f.span("example.com/new")
-	require.NoError(t, f.Close()) // waits for the change log
-	require.Empty(t, log.String())
+	log := logged(t, slog.LevelWarn, func() {
+		f := newFixture(t, setup.ReadyRules(otelgate.LibraryRules()))
+		f.span(otelhttp)
+		f.span("example.com/new")
+		require.NoError(t, f.Close()) // waits for the change log
+	})
+	require.Empty(t, log)
 }
 
 func TestRegistryIsTheDefaultOneUnlessGiven(t *testing.T) {
@@ -358,5 +356,111 @@ func TestRefusedNewLeavesNothingBehind(t *testing.T) {
 			require.NoError(t, err, "no controller is left")
 			require.NoError(t, again.Close())
 		})
+	}
+}
+
+// logged calls fn and returns the records of at least this level that slog.Default got meanwhile.
+func logged(t *testing.T, level slog.Level, fn func()) string {
+	t.Helper()
+	var text lockedBuffer
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	slog.SetDefault(slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: level})))
+	fn()
+	return text.String()
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func TestEnvironmentThatDoesNotEnableSpansIsAWarning(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "spans")
+	require.NoError(t, os.WriteFile(file, []byte("default\n"), 0o644))
+	for name, test := range map[string]struct {
+		env  map[string]string
+		opts []setup.Option
+		why  string // "" for no warning
+	}{
+		"nothing is set": {nil, nil, "every span is off; set SHOP_OTEL_ENABLED=1"},
+		"groups are set": {map[string]string{"SHOP_OTEL_SPAN_GROUPS": "default"}, nil,
+			"every span is off and SHOP_OTEL_SPAN_GROUPS is ignored; set SHOP_OTEL_ENABLED=1"},
+		"another name":         {map[string]string{"SHOP_OTEL": "default", "SHOP_OTEL_ENABLE": "1"}, nil, "set SHOP_OTEL_ENABLED=1"},
+		"enabled":              {map[string]string{"SHOP_OTEL_ENABLED": "1"}, nil, ""},
+		"off on purpose":       {map[string]string{"SHOP_OTEL_ENABLED": "0"}, nil, ""},
+		"the file is in force": {nil, []setup.Option{setup.File(file)}, ""},
+		"the file is missing":  {nil, []setup.Option{setup.File(file + "x")}, "every span is off; set SHOP_OTEL_ENABLED=1"},
+		"the code decides":     {nil, []setup.Option{setup.Control(control.StartupBaseline(control.Baseline{Spec: "default"}))}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, variable := range []string{"SHOP_OTEL_ENABLED", "SHOP_OTEL_SPAN_GROUPS", control.EnvGymEnabled, control.EnvLensEnabled, control.EnvSDKDisabled} {
+				t.Setenv(variable, "")
+			}
+			for variable, value := range test.env {
+				t.Setenv(variable, value)
+			}
+			log := logged(t, slog.LevelWarn, func() {
+				f := newFixture(t, append(test.opts, setup.Environment("SHOP_OTEL"))...)
+				require.Equal(t, test.why == "" && test.env["SHOP_OTEL_ENABLED"] != "0", f.span(otelsql))
+				require.NoError(t, f.Close())
+			})
+			if test.why == "" {
+				require.Empty(t, log)
+				return
+			}
+			require.Contains(t, log, "the environment does not enable spans, so every span is off")
+			require.Contains(t, log, test.why)
+		})
+	}
+}
+
+func TestBlankTokenIsAWarning(t *testing.T) {
+	for token, want := range map[string]int{"": 1, " \n": 1, "secret": 0} {
+		log := logged(t, slog.LevelWarn, func() { require.NoError(t, newFixture(t, setup.Token(token)).Close()) })
+		require.Equal(t, want, strings.Count(log, "setup.Token has a blank token"), "%q: %s", token, log)
+		require.Equal(t, want, strings.Count(log, "\n"), log)
+	}
+}
+
+func TestRightSpecLogsNoWarning(t *testing.T) {
+	log := logged(t, slog.LevelWarn, func() {
+		f := newFixture(t, setup.RulesText("example.com/cache* = cache"), setup.Control(control.StartupBaseline(control.Baseline{Spec: "default,-otelsql,-cache"})))
+		f.span(otelhttp)
+		f.span(otelsql)
+		require.NoError(t, f.Close())
+	})
+	require.Empty(t, log)
+}
+
+func TestMisspeltLibraryIsAWarningWithTheNearestName(t *testing.T) {
+	log := logged(t, slog.LevelWarn, func() {
+		f := newFixture(t, setup.Control(control.StartupBaseline(control.Baseline{Spec: "default,-otelsq"})))
+		f.span(otelhttp)
+		f.span(otelsql)
+		require.NoError(t, f.Close())
+	})
+	require.Contains(t, log, "nearest=map[otelsq:otelsql]")
+	require.Equal(t, 1, strings.Count(log, "\n"), log)
+}
+
+func TestCloseLogsNoWarning(t *testing.T) {
+	gate := new(spangate.Gate)
+	for _, opts := range [][]setup.Option{nil, {setup.RulesText("x = x")}, {setup.Catalog(spangate.Gym, gate)}} {
+		log := logged(t, slog.LevelInfo, func() { require.NoError(t, newFixture(t, opts...).Close()) })
+		require.NotContains(t, log, "registered")
+		require.NotContains(t, log, "WARN")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/spangate/spangate"
 )
@@ -40,9 +41,6 @@ func (a answer) oneLine() string {
 }
 
 func (p *program) show(a answer) {
-	if a.then != nil && p.stdout.closed {
-		p.stdout = p.stderr
-	}
 	switch {
 	case p.asJSON && a.value != nil:
 		p.stdout.json(a.value, "  ")
@@ -89,8 +87,16 @@ func (p *program) offline(cmd *cobra.Command, run func(*spangate.Catalog, string
 	return p.command(cmd, names, func(_ context.Context, arg string) (answer, error) { return run(catalog, arg) })
 }
 
-// reasonFlags adds the flags that set, lease and quiet share.
-func reasonFlags(cmd *cobra.Command, why *string, allowPending *bool) {
+// reasonFlags adds the flags that set, lease and quiet share. name is that of the flag for who, which may
+// be given as --who and as --owner.
+func reasonFlags(cmd *cobra.Command, name, usage string, who, why *string, allowPending *bool) {
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, given string) pflag.NormalizedName {
+		if given == "who" || given == "owner" {
+			given = name
+		}
+		return pflag.NormalizedName(given)
+	})
+	cmd.Flags().StringVar(who, name, "", usage)
 	cmd.Flags().StringVar(why, "why", "", "the reason, which get and the process's log show")
 	cmd.Flags().BoolVar(allowPending, "allow-pending", false, "keep names that are not registered until they are")
 }

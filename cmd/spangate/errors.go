@@ -98,6 +98,7 @@ func outcome(err error) (exit int, e wire.Error) {
 var commandTerms = strings.NewReplacer(
 	"spangate/control/client: ", "",
 	"refuses: spangate: ", "refuses: ",
+	"refuses: quiet: spangate: ", "refuses: quiet: ",
 	"bad URL: ", "--url or "+envURL+": bad URL: ",
 	"the token has", "--token-file or "+envToken+": the token has",
 	"a token says who you are", "say who you are by a token: "+envToken+" or --token-file",
@@ -147,7 +148,7 @@ func drawUnknown(s *screen, names []wire.UnknownName, text string, byProcess boo
 		}
 		s.printf("\n  %s\n  %s\n", line, red.Render(under))
 	}
-	or := "spangate get --url URL, which shows the groups of a running process"
+	or := "spangate explain --url URL, which knows the groups of a running process"
 	if byProcess {
 		or = "--allow-pending, if its library is yet to register"
 	}

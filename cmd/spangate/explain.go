@@ -168,7 +168,7 @@ func (e *explanation) answer(s *screen, what, howMany string, drawGroups func())
 				sign, name, changes = "- ", "-"+name, "nothing: it is off anyway"
 			}
 			switch {
-			case entry.Kind == pending:
+			case entry.Kind == kindPending:
 				changes = "nothing until a library registers it" + onlyIf(entry.Suggestion != "", "; did you mean "+short(entry.Suggestion)+"?")
 			case len(entry.Changes) > 0:
 				changes = sign + list(entry.Changes, "")

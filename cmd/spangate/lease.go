@@ -54,8 +54,7 @@ is in the message. If standard output is closed, the lease is shown on standard 
 func (p *program) leasing(quiets bool, cmd *cobra.Command) *cobra.Command {
 	var flags wire.LeaseRequest
 	ttl := forFlag(cmd, "how long, as in 5m or 1h30m")
-	cmd.Flags().StringVar(&flags.Owner, "owner", "", "whose lease it is (default: yours)")
-	reasonFlags(cmd, &flags.Why, &flags.AllowPending)
+	reasonFlags(cmd, "owner", "whose lease it is (default: yours)", &flags.Owner, &flags.Why, &flags.AllowPending)
 	wait := cmd.Flags().Bool("wait", false, "stay until the lease ends, and end it on Ctrl-C")
 	return p.remote(cmd, changes|dryRuns|several, func(r *remote, arg string) (answer, error) {
 		if r.dryRun {

@@ -135,6 +135,6 @@ func TestPipeClosedEarlyIsNoFailure(t *testing.T) {
 	for range 5 {
 		out, err := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", "spangate get | head -1").CombinedOutput()
 		assert.NoError(t, err)
-		assert.Equal(t, "process     "+p.url()+"\n", string(out))
+		assert.Equal(t, "process      "+p.url()+"\n", string(out))
 	}
 }

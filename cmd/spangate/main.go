@@ -50,7 +50,11 @@ func main() {
 		signal.Stop(caught)
 		cancel()
 	}()
-	os.Exit(run(ctx, os.Args[1:], newScreen(os.Stdout, os.Environ()), newScreen(os.Stderr, os.Environ())))
+	stdout := os.Stdout
+	if wasClosed(stdout) { // all output would be lost, the id of a lease too
+		stdout = os.Stderr
+	}
+	os.Exit(run(ctx, os.Args[1:], newScreen(stdout, os.Environ()), newScreen(os.Stderr, os.Environ())))
 }
 
 // program is what the commands have in common.
@@ -62,7 +66,8 @@ type program struct {
 
 // vocabularies is the help that says which names are known without a process.
 const vocabularies = `Groups, presets and, without --url, explain know NeMo Gym and nemo-lens alone. The groups
-of a running process, those of its libraries too, are what spangate get --url URL shows.`
+of a running process, those of its libraries too, are what spangate get --url URL shows.
+SPANGATE_URL does not make explain ask a process; --url does.`
 
 const about = `Spangate explains specs of span groups, and changes what is on in a running process.
 
@@ -128,6 +133,9 @@ func run(ctx context.Context, args []string, stdout, stderr *screen) int {
 	case err == nil, err == stdout.err && errors.Is(err, syscall.EPIPE): // as of head, which has read enough
 		return exitOK
 	case err != stdout.err && !p.started: // cobra's own errors have no type
+		if strings.HasPrefix(err.Error(), "required flag") {
+			err = fmt.Errorf("--for is missing, as in: %s %s --for 10m", cmd.CommandPath(), argument(cmd))
+		}
 		err = usagef("%w", err)
 	}
 	return p.report(err, cmd.Flags().Arg(0))

@@ -28,7 +28,8 @@ func (r *remote) predict(cmd, text, owner string, allowPending bool) (answer, er
 	if err != nil {
 		return answer{}, err
 	}
-	entries, selected, err := newVocabulary("", state.Groups, state.Presets).parse(text, allowPending)
+	v := newVocabulary("", state.Groups, state.Presets)
+	entries, selected, err := v.parse(text, allowPending)
 	if err != nil {
 		return answer{}, err
 	}
@@ -36,20 +37,25 @@ func (r *remote) predict(cmd, text, owner string, allowPending bool) (answer, er
 		return slices.ContainsFunc(entries, func(e entry) bool { return e.Exclude && spec.Lower(e.Name) == name })
 	}
 	if cmd != "set" && len(selected) == 0 && !slices.ContainsFunc(entries, func(e entry) bool {
-		return e.Kind == pending && !excluded(spec.Lower(e.Name)) && !excluded(spangate.NameAll)
+		return e.Kind == kindPending && !excluded(spec.Lower(e.Name)) && !excluded(spangate.NameAll)
 	}) {
-		return answer{}, usagef("%s %q: it selects no group", cmd, text)
+		excludes := len(entries) > 0 && !slices.ContainsFunc(entries, func(e entry) bool { return !e.Exclude })
+		return answer{}, usagef("%s %q: it selects no group%s", cmd, text,
+			onlyIf(excludes, "; a '-' takes a name out of what the other names select. To turn a group off, quiet it by its name, without the '-'"))
 	}
 	isSelected := make(map[string]bool)
 	for _, g := range selected {
 		isSelected[g.Name] = true
 	}
 	p := prediction{state.Generation, state.Enabled, []string{}, pendingOf(entries), state.Groups}
-	owners := ownersOf(append(state.Leases, wire.Lease{Owner: owner}))
-	var stay []string // groups that the change is to turn on or off, and does not
+	owners := map[string]string{"": label(owner)}
+	for _, l := range state.Leases {
+		owners[l.ID] = label(l.Owner) + ", " + inSeconds(left(&l)) + " left"
+	}
+	var stay []string // groups that the change is to turn on or off, or that it moves into the baseline or out of it, and that stay on or off
 	for i := range p.Groups {
 		g := &p.Groups[i]
-		in := isSelected[g.Name]
+		in, was := isSelected[g.Name], *g
 		switch {
 		case cmd == "set":
 			g.Baseline = in
@@ -65,13 +71,14 @@ func (r *remote) predict(cmd, text, owner string, allowPending bool) (answer, er
 		if g.On {
 			p.New = append(p.New, g.Name)
 		}
-		if (in || cmd == "set") && g.On != (in && cmd != "quiet") {
+		if (in || cmd == "set") && g.On != (in && cmd != "quiet") || g.Baseline != was.Baseline && g.On == was.On {
 			stay = append(stay, fmt.Sprintf("%s %s (%s)", g.Name, onOff[g.On], because(*g, owners)))
 		}
 	}
 	return answer{value: p, fields: []string{
 		"process", r.URL(), "generation", short(p.Generation),
-		"would change", cmp.Or(difference(wire.Change{Old: p.Old, New: p.New}), "nothing"), "stay", warning(stay, ""),
-		"pending", warning(p.Pending, ", not registered yet"), "pinned", pinned(state), "changes", readOnly(state),
+		"would change", cmp.Or(difference(wire.Change{Old: p.Old, New: p.New}), "nothing"+onlyIf(cmd == "set" && text != state.Spec, " now; the baseline becomes "+orQuoted(short(text)))),
+		"stay", warning(stay, ""),
+		"pending", v.pending(p.Pending), "pinned", pinned(state), "changes", readOnly(state),
 	}}, nil
 }

@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +19,13 @@ func (p *program) scopes() *cobra.Command {
 		Long: `Scopes shows each instrumentation scope that the process has seen: which of its spans are in
 which groups, by which rule, how many were started since the program began, and how many a second
 over the last minute. It also shows the rules that have matched no scope, with the nearest scope
-seen. Spans that were not started because their group was off are shown if the program counts them.`,
+seen. Spans that were not started because their group was off are shown if the program counts them.
+
+Spans in no group are always on. A scope that a rule names gets no group of its own, so its spans
+that no rule matches are in none. A rule for the rest of the scope puts them in one, as in:
+github.com/XSAM/otelsql = sql
+
+For several processes it shows the totals of each; --json has all scopes.`,
 	}
 	return p.reading(cmd, func(r *remote, state *client.State, _ string) (answer, error) {
 		a := answer{value: struct {
@@ -43,24 +48,21 @@ seen. Spans that were not started because their group was off are shown if the p
 
 // drawScopes shows a row for each site of each scope, and the rules that match none.
 func drawScopes(s *screen, state *client.State) {
-	rows := [][]string{{"SCOPE", "SPANS", "GROUPS", "ARE", "STARTED", "A SECOND", "NOT STARTED", "RULE"}}
-	withheld := false
+	var rows [][]string
 	for _, scope := range state.Scopes {
 		for _, site := range scope.Sites {
-			started, perSecond, kept := counts(&site.Spans)
-			withheld = withheld || kept != ""
+			started, perSecond, withheld := counts(&site.Spans)
+			are := shown[site.On]
+			if len(site.Groups) == 0 {
+				are = green.Render("always on")
+			}
 			rows = append(rows, []string{
-				short(scope.Name), cmp.Or(joined(" ", label(site.SpanName), label(site.Kind)), "all"), list(site.Groups, "none"), shown[site.On],
-				started, perSecond, kept, cmp.Or(short(site.Rule), "none"),
+				short(scope.Name), cmp.Or(joined(" ", label(site.SpanName), label(site.Kind)), "all"), list(site.Groups, "none"), are,
+				started, perSecond, withheld, cmp.Or(short(site.Rule), "none"),
 			})
 		}
 	}
-	if !withheld {
-		for i, row := range rows {
-			rows[i] = slices.Delete(row, 6, 7)
-		}
-	}
-	s.table(rows[0], rows[1:])
+	s.table([]string{"SCOPE", "SPANS", "GROUPS", "ARE", "STARTED", rateHeader, "NOT STARTED", "RULE"}, rows)
 	s.table([]string{"RULE THAT MATCHES NO SCOPE", "NEAREST SCOPE"}, mapped(state.Unmatched, func(u wire.UnmatchedRule) []string {
 		return []string{short(u.Rule), cmp.Or(short(u.Nearest), "none is near")}
 	}))

@@ -19,10 +19,10 @@ import (
 	"github.com/spangate/spangate/setup"
 )
 
-const scopeTable = `SCOPE                    SPANS              GROUPS  ARE  STARTED  A SECOND  RULE
-example.com/app          all                none    on   7        0.1       none
-github.com/XSAM/otelsql  client             sql     off  120      3.5       github.com/XSAM/otelsql* client = sql
-github.com/XSAM/otelsql  sql.rows internal  rows    on   3        0.0       none
+const scopeTable = `SCOPE                    SPANS              GROUPS  ARE        STARTED  A SECOND (LAST MINUTE)  RULE
+example.com/app          all                none    always on  7        0.1                     none
+github.com/XSAM/otelsql  client             sql     off        120      3.5                     github.com/XSAM/otelsql* client = sql
+github.com/XSAM/otelsql  sql.rows internal  rows    on         3        0.0                     none
 
 RULE THAT MATCHES NO SCOPE  NEAREST SCOPE
 github.com/XSAM/otlsql = x  github.com/XSAM/otelsql
@@ -59,6 +59,9 @@ func TestScopesOfAProgramFollowWhatItStarts(t *testing.T) {
 	query()
 	_, span := parts.TracerProvider.Tracer("example.com/app").Start(t.Context(), "work")
 	span.End()
+	_, span = parts.TracerProvider.Tracer("github.com/XSAM/otelsql").Start(t.Context(), "rows") // no rule matches it
+	span.End()
+	shows(`(?m)^github.com/XSAM/otelsql +all +none +always on +1 +\S+ +0 +none$`, "scopes")
 	shows(`(?m)^example.com/app +all +app +on +1 +\S+ +0 +none$`, "scopes")
 	shows(`(?m)^github.com/XSAM/otelsql +client +sql +on +2 +\S+ +0 +github.com/XSAM/otelsql client = sql$`, "scopes")
 	shows(`(?m)^github.com/XSAM/otlsql = x +github.com/XSAM/otelsql$`, "scopes")
@@ -72,7 +75,7 @@ func TestScopesOfAProgramFollowWhatItStarts(t *testing.T) {
 func TestScopesShowsEachSiteAndTheRulesThatMatchNone(t *testing.T) {
 	state := wire.State{
 		Generation: "a-1",
-		Groups:     []wire.Group{{Name: "sql", Spans: &wire.Spans{Started: "120", PerSecond: 3.54}}, {Name: "rows", On: true, Spans: &wire.Spans{Started: "3"}}},
+		Groups:     []wire.Group{{Name: "sql", Baseline: true, Members: []wire.Member{{Namespace: "db", Doc: "statements"}}, Spans: &wire.Spans{Started: "120", PerSecond: 3.54}}, {Name: "rows", On: true, Spans: &wire.Spans{Started: "3"}}},
 		Presets:    []wire.Preset{{Name: "default", State: wire.Mixed, Groups: []string{"rows", "sql"}}},
 		Scopes: []wire.Scope{
 			{Name: "example.com/app", Spans: wire.Spans{Started: "7", PerSecond: 0.1}, Sites: []wire.Site{{On: true, Spans: wire.Spans{Started: "7", PerSecond: 0.1}}}},
@@ -102,7 +105,8 @@ func TestScopesShowsEachSiteAndTheRulesThatMatchNone(t *testing.T) {
 	assert.Equal(t, state.Scopes, got.Scopes)
 	assert.Equal(t, state.Unmatched, got.Unmatched)
 
-	assert.Regexp(t, `(?m)^GROUP +IS +BECAUSE OF +STARTED +A SECOND +NAMESPACE +SPANS\nsql +off +120 +3\.5\nrows +on +3 +0\.0$`, show("get"))
+	assert.Regexp(t, `(?m)^GROUP +IS +BECAUSE OF +STARTED +A SECOND \(LAST MINUTE\) +NAMESPACE +SPANS\nsql +off +baseline +120 +3\.5 +db +statements\nrows +on +3 +0\.0$`, show("get"))
+	assert.Regexp(t, `(?m)^rules +github.com/XSAM/otlsql = x \(matches no scope; did you mean github.com/XSAM/otelsql\?\)$`, show("get"))
 	sql := show("get", "sql")
 	assert.Contains(t, sql, "github.com/XSAM/otelsql  client             sql")
 	assert.NotContains(t, sql, "example.com/app")

@@ -39,13 +39,12 @@ const clearLine = "\r\x1b[K"
 // screen is standard output or standard error: styles and lines that fit on a terminal, plain
 // text elsewhere. It keeps the first error and writes nothing after it.
 type screen struct {
-	ctx    context.Context // ends a long table
-	w      *colorprofile.Writer
-	width  int  // in columns; 0 for any
-	live   bool // it is a terminal on which a line can be rewritten
-	used   bool // something has been written
-	closed bool // it was closed when the program began, so all output is lost
-	err    error
+	ctx   context.Context // ends a long table
+	w     *colorprofile.Writer
+	width int  // in columns; 0 for any
+	live  bool // it is a terminal on which a line can be rewritten
+	used  bool // something has been written
+	err   error
 }
 
 // newScreen returns the screen for a file. It honours NO_COLOR with any value that is
@@ -54,7 +53,7 @@ func newScreen(f *os.File, environment []string) *screen {
 	if os.Getenv("NO_COLOR") != "" {
 		environment = append(slices.Clone(environment), "NO_COLOR=1")
 	}
-	s := &screen{ctx: context.Background(), w: colorprofile.NewWriter(f, environment), closed: wasClosed(f)}
+	s := &screen{ctx: context.Background(), w: colorprofile.NewWriter(f, environment)}
 	if term.IsTerminal(f.Fd()) {
 		s.live = s.w.Profile > colorprofile.NoTTY
 		s.width, _, _ = term.GetSize(f.Fd()) // 0 if it is not known
@@ -142,7 +141,8 @@ func beginning(text string, n int) string {
 }
 
 // table writes rows, if there are any, under headers, which may be nil, and after an empty line
-// if it is not the first text. On a terminal, cells are wrapped if the table is wider than it. It
+// if it is not the first text. It leaves out a column under a header that is empty in all rows, also of
+// the arguments. On a terminal, cells are wrapped if the table is wider than it. It
 // stops when the context ends.
 func (s *screen) table(headers []string, rows [][]string) {
 	if len(rows) == 0 {
@@ -150,6 +150,14 @@ func (s *screen) table(headers []string, rows [][]string) {
 	}
 	if s.used {
 		s.printf("\n")
+	}
+	for i := len(headers) - 1; i >= 0; i-- {
+		if !slices.ContainsFunc(rows, func(row []string) bool { return i < len(row) && row[i] != "" }) {
+			headers = slices.Delete(headers, i, i+1)
+			for r, row := range rows {
+				rows[r] = slices.Delete(row, min(i, len(row)), min(i+1, len(row)))
+			}
+		}
 	}
 	t := table.New().BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false)
 	if headers != nil { // a row, since the library cuts headers short

@@ -49,6 +49,9 @@ func TestTable(t *testing.T) {
 	s.table(nil, [][]string{{"key", "value"}, {"k", long, "w"}})
 	assert.Equal(t, "key  value\nk    "+long+"  w\n", b.String(), "nothing is wrapped in a pipe")
 	s, b = newTestScreen(0)
+	s.table([]string{"EMPTY", "A", "NONE", "B", "SHORT"}, [][]string{{"", "1", "", "2"}, {"", "", ""}})
+	assert.Equal(t, "A  B\n1  2\n\n", b.String(), "a column without a value is left out")
+	s, b = newTestScreen(0)
 	s.table(nil, nil)
 	assert.Empty(t, b.String())
 }

@@ -22,6 +22,12 @@ func (p *program) get() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get [NAME]",
 		Short: "Show what is on, and why; or one group, preset or lease",
+		Long: `Get shows what is on in a process, and why; with NAME only what concerns a group, a preset or
+the id of a lease.
+
+Last change is the latest change of any kind. Root off has the groups that are off and begin
+traces: each span beneath has no span above it, so it begins a trace of its own, or is not started
+by a library that starts spans only beneath others.`,
 		Example: `  spangate get --on
   spangate get sandbox
   spangate get sandbox --url @processes.txt`,
@@ -105,8 +111,7 @@ A name that is not registered in the process is an error and changes nothing, un
   spangate set default,sandbox --why "the slow verifier"
   spangate set "" --if-match kq3v7d2a-12`,
 	}
-	cmd.Flags().StringVar(&flags.Who, "who", "", "who asks (default: you); a name that the authoriser gives replaces it")
-	reasonFlags(cmd, &flags.Why, &flags.AllowPending)
+	reasonFlags(cmd, "who", "who asks (default: you); a name that the authoriser gives replaces it", &flags.Who, &flags.Why, &flags.AllowPending)
 	return p.remote(cmd, changes|dryRuns|several, func(r *remote, arg string) (answer, error) {
 		if r.dryRun {
 			return r.predict(cmd.Name(), arg, "", flags.AllowPending)
@@ -129,14 +134,25 @@ func (r *remote) changed(state *client.State, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{value: state.JSON, fields: r.summary(state)}, nil
+	fields := append(r.summary(state), "leases", list(mapped(state.Leases, described), ""))
+	return answer{value: state.JSON, fields: fields}, nil
 }
 
 // summary returns the fields that show a state, without its lists, and the change that led to it.
 func (r *remote) summary(state *client.State) []string {
-	changed := ""
+	lastChange, file := "", ""
 	if len(state.Changes) > 0 && state.Changes[0].Generation == state.Generation {
-		changed = cmp.Or(difference(state.Changes[0]), "nothing")
+		c := state.Changes[0]
+		lastChange = label(c.Kind) + ": " + cmp.Or(difference(c), "no group went on or off")
+	}
+	if f := state.File; f != nil && f.Problem != "" {
+		file = amber.Render(short(f.Path)+" can't be used, so the last baseline stays") + ": " + short(f.Problem)
+	}
+	var misspelt []string
+	for _, u := range state.Unmatched {
+		if u.Nearest != "" {
+			misspelt = append(misspelt, u.Rule+" (matches no scope; did you mean "+u.Nearest+"?)")
+		}
 	}
 	var withheld []string
 	for _, g := range state.Groups {
@@ -145,12 +161,12 @@ func (r *remote) summary(state *client.State) []string {
 		}
 	}
 	return []string{
-		"process", r.URL(), "generation", short(state.Generation), "baseline", baseline(state.Baseline), "changed", changed,
+		"process", r.URL(), "generation", short(state.Generation), "baseline", baseline(state.Baseline), "file", file, "last change", lastChange,
 		"start-up", onlyIf(state.Startup.Spec != state.Spec, baseline(state.Startup)), "pinned", pinned(state),
 		"on", list(state.Enabled, "nothing"),
 		"root off", onlyIf(len(state.Enabled) > 0, warning(state.Roots, "; spans beneath begin a trace each, or are not started")),
 		"withheld", list(withheld, ""), "denied", short(state.Deny), "ceiling", short(state.Ceiling),
-		"pending", warning(state.Pending, ", not registered yet"), "changes", readOnly(state),
+		"pending", newVocabulary("", state.Groups, state.Presets).pending(state.Pending), "rules", warning(misspelt, ""), "changes", readOnly(state),
 	}
 }
 
@@ -161,7 +177,7 @@ func pinned(state *client.State) string {
 
 // readOnly says that a process takes no changes, if it takes none.
 func readOnly(state *client.State) string {
-	return onlyIf(!state.Writable, "none: the process has given the endpoint no authoriser")
+	return onlyIf(!state.Writable, "none: the process has given the endpoint no authoriser, by setup.Token or control.Authorize")
 }
 
 // drawLists shows the groups, presets and leases of a state.
@@ -176,18 +192,11 @@ func drawLists(s *screen, state *client.State) {
 // drawGroups shows groups, with their spans if the process counts them.
 func drawGroups(s *screen, groups []wire.Group, leases []wire.Lease) {
 	owners := ownersOf(leases)
-	rows := [][]string{{"GROUP", "IS", "BECAUSE OF", "STARTED", "A SECOND", "NAMESPACE", "SPANS"}}
-	for _, g := range groups {
+	s.table([]string{"GROUP", "IS", "BECAUSE OF", "STARTED", rateHeader, "NAMESPACE", "SPANS"}, mapped(groups, func(g wire.Group) []string {
 		started, perSecond, _ := counts(g.Spans)
 		namespaces := mapped(g.Members, func(m wire.Member) string { return m.Namespace })
-		rows = append(rows, []string{label(g.Name), shown[g.On], because(g, owners), started, perSecond, list(namespaces, ""), docOf(g)})
-	}
-	if !slices.ContainsFunc(groups, func(g wire.Group) bool { return g.Spans != nil }) {
-		for i, row := range rows {
-			rows[i] = slices.Delete(row, 3, 5)
-		}
-	}
-	s.table(rows[0], rows[1:])
+		return []string{label(g.Name), shown[g.On], because(g, owners), started, perSecond, list(namespaces, ""), docOf(g)}
+	}))
 }
 
 // onOff has the words for a group that is on or off, and shown as a terminal shows them.
@@ -195,6 +204,9 @@ var (
 	onOff = map[bool]string{true: "on", false: "off"}
 	shown = map[bool]string{true: green.Render("on"), false: faint.Render("off")}
 )
+
+// rateHeader is the header of the column with [wire.Spans].PerSecond.
+const rateHeader = "A SECOND (LAST MINUTE)"
 
 // counts returns how many spans were started, how many a second, and how many were not started because
 // their group was off. What is not counted is empty.

@@ -69,8 +69,8 @@ type entry struct {
 	Suggestion string `json:"suggestion,omitempty"`
 }
 
-// pending is the kind of an entry whose name is not in the vocabulary.
-const pending = "pending"
+// kindPending is the kind of an entry whose name is not in the vocabulary.
+const kindPending = "pending"
 
 // parse returns the entries of a spec, without empty ones, in the order of the spec, and the groups that
 // it selects, in the order of the vocabulary. The error is the one that a process gives for the spec. A
@@ -88,7 +88,7 @@ func (v *vocabulary) parse(text string, allowPending bool) (entries []entry, sel
 				continue
 			}
 			m, _ := spec.Lookup(v.meaning, in.Name)
-			e := entry{Name: in.Name, Offset: in.Offset, Exclude: exclude, Kind: cmp.Or(m.kind, pending), Changes: []string{}}
+			e := entry{Name: in.Name, Offset: in.Offset, Exclude: exclude, Kind: cmp.Or(m.kind, kindPending), Changes: []string{}}
 			for _, name := range m.groups {
 				if on[name] == exclude {
 					on[name] = !exclude
@@ -100,7 +100,7 @@ func (v *vocabulary) parse(text string, allowPending bool) (entries []entry, sel
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return a.Offset - b.Offset })
 	for i := range entries {
-		if e := &entries[i]; e.Kind == pending {
+		if e := &entries[i]; e.Kind == kindPending {
 			if len(refused.Unknown) < spec.MaxSuggested {
 				e.Suggestion = spec.Nearest(e.Name, v.names)
 			}
@@ -126,11 +126,22 @@ func (v *vocabulary) parse(text string, allowPending bool) (entries []entry, sel
 func pendingOf(entries []entry) []string {
 	names := []string{}
 	for _, e := range entries {
-		if e.Kind == pending {
+		if e.Kind == kindPending {
 			names = append(names, e.Name)
 		}
 	}
 	return names
+}
+
+// pending says that names are not registered yet, each with the nearest name in v if one is close.
+func (v *vocabulary) pending(names []string) string {
+	names = slices.Clone(names)
+	for i, name := range names[:min(len(names), maxListed)] {
+		if near := spec.Nearest(name, v.names); near != "" {
+			names[i] += " (did you mean " + near + "?)"
+		}
+	}
+	return warning(names, ", not registered yet")
 }
 
 // canonical returns the spec of groups.

@@ -167,8 +167,8 @@ func (c *Client) State(ctx context.Context) (*State, error) {
 
 // StateSince returns the state of the process, and true, unless it still is of the given
 // generation: then the process answers without a body, and StateSince returns nil and false.
-// Once a state of this generation has had Roots, which may change within it, the process always
-// sends the state. An empty generation matches none. A program that follows a process calls it
+// If the process counts spans by scope, or once a state of this generation has had Roots, it always
+// sends the state, since these may change within a generation. An empty generation matches none. A program that follows a process calls it
 // periodically.
 func (c *Client) StateSince(ctx context.Context, generation string) (s *State, changed bool, err error) {
 	r := request{method: http.MethodGet}

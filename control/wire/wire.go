@@ -12,8 +12,8 @@
 // The routes, below the path at which the endpoint is mounted:
 //
 //	GET     /              [State], with its generation as ETag; If-None-Match gives 304,
-//	                       unless this generation had Roots, or the program shows Scopes: both
-//	                       may change within it
+//	                       unless this generation had Roots, or the program shows Scopes or
+//	                       watches a File: these may change within it
 //	PUT     /              takes [Baseline] or a whole [State], gives [State]
 //	DELETE  /              back to the start-up baseline, gives [State]
 //	POST    /leases        takes [LeaseRequest], gives 201, Location and [Lease]; a client that
@@ -67,13 +67,16 @@ type State struct {
 	// or file.
 	Startup Baseline `json:"startup"`
 	// Generation is the ETag without its quotes. It is opaque, and different after every
-	// change of anything but the time, Roots and what counts spans, and in every process.
+	// change of anything but the time, Roots, File and what counts spans, and in every process.
 	Generation string `json:"generation"`
 	// Now is the time by the clock of the process.
 	Now time.Time `json:"now"`
 	// Writable reports whether the endpoint has an authoriser, which may still refuse a
 	// particular change.
 	Writable bool `json:"writable"`
+	// File is the file that the program watches; it is left out if there is none. It may change
+	// within a generation.
+	File *File `json:"file,omitempty"`
 	// Pinned reports whether the program has pinned a set in the registry: that set is on,
 	// and baseline, leases and limits have no effect, until the program ends the pin.
 	Pinned bool `json:"pinned"`
@@ -105,12 +108,20 @@ type State struct {
 	Presets []Preset `json:"presets"`
 	// Leases has the live leases, sorted by end.
 	Leases []Lease `json:"leases"`
-	// Changes has the latest changes, the newest first.
+	// Changes has the latest changes, at most half of them of namespaces; the newest first.
 	Changes []Change `json:"changes"`
 	// MaxTTL is the longest time to live of a lease.
 	MaxTTL string `json:"max_ttl"`
 	// MaxLeases is how many leases there can be at once.
 	MaxLeases int `json:"max_leases"`
+}
+
+// File is a file whose content is the baseline.
+type File struct {
+	Path string `json:"path"`
+	// Problem says why the content can't be used, so that the last baseline stays. It is empty
+	// while the content can be used.
+	Problem string `json:"problem"`
 }
 
 // Group is one group that is registered.

@@ -23,7 +23,8 @@ func TestShapeIsAsDocumented(t *testing.T) {
 	spans := wire.Spans{Started: "18446744073709551615", PerSecond: 1.5, Withheld: "7"}
 	got, err := json.MarshalIndent(map[string]any{
 		"state": wire.State{
-			Baseline: base, Startup: base, Generation: "k3x9q2mw-7", Now: at, Writable: true, Pinned: true, Deny: "agent", Ceiling: "all",
+			Baseline: base, Startup: base, Generation: "k3x9q2mw-7", Now: at, Writable: true, Pinned: true,
+			File: &wire.File{Path: "/etc/shop/spans", Problem: "it is blank"}, Deny: "agent", Ceiling: "all",
 			Enabled: []string{"job", "sandbox"}, Roots: []string{"server"}, Pending: []string{"layer"},
 			Groups: []wire.Group{{Name: "sandbox", On: true, Leases: []string{lease.ID}, Quiet: []string{lease.ID}, Members: []wire.Member{{Namespace: "nemo_gym", Bit: 14, Doc: "running code"}}, Spans: &spans}},
 			Scopes: []wire.Scope{{Name: "github.com/XSAM/otelsql", Spans: spans, Sites: []wire.Site{{Rule: "github.com/XSAM/otelsql* client = sandbox", SpanName: "sql.*", Kind: "client",

@@ -17,7 +17,6 @@ import (
 	"github.com/spangate/spangate/examples/libraries/cache"
 	"github.com/spangate/spangate/examples/libraries/mydb"
 	mydbv2 "github.com/spangate/spangate/examples/libraries/mydb/v2"
-	"github.com/spangate/spangate/otelgate"
 	"github.com/spangate/spangate/registry"
 	"github.com/spangate/spangate/setup"
 )
@@ -90,21 +89,40 @@ func Example_inAProgramWithDiscovery() {
 
 // A library without a dependency is gated by the names of its scopes.
 func Example_noDependency() {
-	const (
-		bitCache   spangate.Mask = 1 << 0
-		bitNetwork spangate.Mask = 1 << 1
-	)
 	sdk, spans := recorder()
-	gate := spangate.NewGate(bitNetwork)
-	provider, err := otelgate.NewTracerProvider(sdk, gate,
-		otelgate.Rule{Scope: "example.com/cache", Group: bitCache},
-		otelgate.Rule{Scope: "example.com/cache/network", Group: bitNetwork})
+	parts, err := setup.New(sdk, setup.Registry(registry.New()))
 	check(err)
-	cache.New(provider).Get(context.Background(), "key")
-	fmt.Println(spans())
+	defer parts.Close()
+	c := cache.New(parts.TracerProvider)
+	fmt.Println(parts.Registry.Groups())
+
+	for _, spec := range []string{"default", "default,-cache.network"} {
+		check(parts.Controller.SetBaseline(control.Baseline{Spec: spec}))
+		c.Get(context.Background(), "key")
+		fmt.Printf("%s: %s\n", spec, spans())
+	}
 
 	// Output:
-	// fetch
+	// [cache cache.network]
+	// default: fetch, get
+	// default,-cache.network: get
+}
+
+// Close leaves the namespaces that others registered, so the second setup.New needs mydb unregistered.
+func Example_secondSetup() {
+	r := registry.New()
+	for range 2 {
+		sdk, _ := recorder()
+		parts, err := setup.New(sdk, setup.Registry(r))
+		check(err)
+		check(mydb.RegisterSpans(parts.Registry))
+		check(r.Unregister("mydb"))
+		check(parts.Close())
+	}
+	fmt.Println(r.Namespaces())
+
+	// Output:
+	// []
 }
 
 // A name of an earlier version goes on to work, as a preset.

@@ -55,7 +55,7 @@ type Page struct {
 
 // New returns the page that shows s. The caller must not change what s holds afterwards.
 func New(s wire.State) *Page {
-	text, _ := json.Marshal([]any{s.Roots, s.Scopes, s.Unmatched}) // these types always encode
+	text, _ := json.Marshal([]any{s.File, s.Roots, s.Scopes, s.Unmatched}) // these types always encode
 	return &Page{newView(s), crc32.ChecksumIEEE(text)}
 }
 

@@ -147,7 +147,7 @@ func TestCausesOfGroups(t *testing.T) {
 		got[cause] = v.Names(groups)
 	}
 	assert.Equal(t, map[string]string{
-		"baseline": "base, both", "leases": "leased 2:00, still 1:00", "registry": "over", "limits": "held", "quiet": "quiet 2:00",
+		"baseline": "base, both", "leases": "leased 2:00, still 1:00", "registry": "over", "limits": "held", "quiet": "quiet 2:00", "unselected": "idle",
 	}, got)
 	assert.Equal(t, "bob, ada", v.Owners(v.Causes["leases"]))
 	assert.Equal(t, "bob", v.Owners(v.Causes["quiet"]))
@@ -194,7 +194,7 @@ func TestSpansASecond(t *testing.T) {
 func TestCountsAreShownOnlyIfThereAreAny(t *testing.T) {
 	g := wire.Group{Name: "g", On: true}
 	html := render(t, wire.State{Groups: []wire.Group{g}}, time.Time{})
-	for _, none := range []string{"<meter", "/s</span>", "since the start"} {
+	for _, none := range []string{"<meter", "/s</span>", "since the start", "a second"} {
 		assert.NotContains(t, html, none)
 	}
 	assert.Contains(t, html, `<section id="scopes-section" aria-labelledby="scopes-title" hidden>`)
@@ -214,15 +214,18 @@ func TestCountsAreShownOnlyIfThereAreAny(t *testing.T) {
 	html = regexp.MustCompile(`<[^m>][^>]*>|\s+`).ReplaceAllString(render(t, s, time.Time{}), " ")
 	html = strings.Join(strings.Fields(html), " ")
 	for _, text := range []string{
-		`<meter max="10" value="2.5" aria-hidden="true"> 2.5/s`, "18446744073709551615 spans since the start, 7 not started",
-		`<meter max="10" value="10" aria-hidden="true"> 10/s 1 span since the start`,
+		"Spans a second are averages over the last minute.",
+		`<meter max="2.5" value="2.5" aria-hidden="true"> 2.5/s`, "18446744073709551615 spans since the start, 7 not started",
+		"off h 10/s 1 span since the start", // without a bar
 		"Scopes 1 seen · 2 rules match no scope",
 		"g, h: on, 2.5/s, 18446744073709551615 spans since the start, 7 not started · span get* · client lib get* client = g",
-		"in no group: on, 0/s, 3 spans since the start no rule",
+		"in no group: always on, 0/s, 3 spans since the start no rule",
 		"libb = g This rule has matched no scope yet. The nearest is lib x = g This rule has matched no scope yet.",
 	} {
 		assert.Contains(t, html, text)
 	}
+
+	assert.Equal(t, 1, strings.Count(html, "<meter"))
 
 	s.Scopes = make([]wire.Scope, maxScopes+3)
 	assert.Contains(t, render(t, s, time.Time{}), "and 3 more</p>")
@@ -259,6 +262,41 @@ func TestPendingNamesAreListedUpToABound(t *testing.T) {
 	}
 }
 
+func TestNearestNamesAndSpansInNoGroupAreShown(t *testing.T) {
+	none := render(t, wire.State{
+		Groups: []wire.Group{{Name: "sql"}}, Pending: []string{"kafka"}, Unmatched: []wire.UnmatchedRule{{Rule: "x = y"}}, File: &wire.File{Path: "/f"},
+		Scopes: []wire.Scope{{Name: "idle", Sites: []wire.Site{{Spans: wire.Spans{Started: "0"}}}}, {Name: "sql", Sites: []wire.Site{{Groups: []string{"sql"}, Spans: wire.Spans{Started: "3"}}}}},
+	}, time.Time{})
+	for _, text := range []string{`<p id="misspelt" class="hint"></p>`, `<p id="ungrouped" class="hint"></p>`, "not registered: kafka<"} {
+		assert.Contains(t, none, text)
+	}
+	assert.NotContains(t, none, `id="file"`)
+
+	s := wire.State{
+		Groups: []wire.Group{{Name: "otelsql"}}, Presets: []wire.Preset{{Name: "default"}}, Pending: []string{"defualt", "kafka", "otelsq"},
+		Unmatched: []wire.UnmatchedRule{{Rule: "libb = g", Nearest: "lib"}, {Rule: "x = g"}}, File: &wire.File{Path: "/f", Problem: "it is blank"},
+	}
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		s.Scopes = append(s.Scopes, wire.Scope{Name: name, Sites: []wire.Site{{Groups: []string{"g"}}, {Spans: wire.Spans{Started: "1"}}}})
+	}
+	html := render(t, s, time.Time{})
+	for _, text := range []string{
+		"not registered: defualt (did you mean default?), kafka, otelsq (did you mean otelsql?)<",
+		"Rules that match no scope: libb = g (did you mean lib?)<",
+		"5 scopes have spans in no group, which are always on: a, b, c, d, and 1 more<",
+		"<b>The file <bdi>/f</bdi> can’t be used, so the last baseline stays:</b> it is blank<",
+	} {
+		assert.Contains(t, html, text)
+	}
+	s.Scopes = s.Scopes[:1]
+	assert.Contains(t, render(t, s, time.Time{}), "1 scope has spans in no group, which are always on: a<")
+}
+
+func TestEndOfALeaseIsShownAsATimeToo(t *testing.T) {
+	end := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
+	assert.Contains(t, render(t, wire.State{Leases: []wire.Lease{{End: end}}}, time.Time{}), `<span class="left">1:00</span> <span class="hint end">at 02:04 UTC</span></time>`)
+}
+
 func TestTagChangesWithWhatThePageShows(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	s := wire.State{Generation: "g"}
@@ -267,7 +305,9 @@ func TestTagChangesWithWhatThePageShows(t *testing.T) {
 	assert.Equal(t, idle, tag(time.Hour), "nothing counts down")
 	s.Roots = []string{"server"}
 	assert.NotEqual(t, idle, tag(0))
-	s.Roots, s.Leases = nil, []wire.Lease{{ID: "a"}}
+	s.Roots, s.File = nil, &wire.File{Problem: "it is blank"}
+	assert.NotEqual(t, idle, tag(0))
+	s.File, s.Leases = nil, []wire.Lease{{ID: "a"}}
 	leased := tag(0)
 	assert.Equal(t, leased, tag(refresh-1))
 	assert.NotEqual(t, leased, tag(refresh))

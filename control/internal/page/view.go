@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/spangate/spangate/control/wire"
+	"github.com/spangate/spangate/internal/spec"
 )
 
 // Bounds on lists that can have thousands of elements.
 const (
 	maxLeases  = 100 // in the list of leases
-	maxReasons = 4   // leases named with a group
+	maxReasons = 4   // leases named with a group; scopes and rules in one list
 	maxPending = 64  // names in one list that are not registered
 	maxNamed   = 8   // groups named with one cause
 	maxScopes  = 256 // in the list of scopes
@@ -32,7 +33,11 @@ type view struct {
 	Causes   map[string][]string // the groups that are on, or kept off, by what decides: see cause
 	Listed   []wire.Scope        // the scopes that are listed
 	Unlisted int                 // the number of the others
-	Busiest  float64             // the most spans a second of a group
+	Busiest  float64             // the most spans a second of a group that is on
+
+	Asked     string   // the pending names, with the nearest that are registered
+	Misspelt  string   // the rules that match no scope and are near one
+	Ungrouped []string // the scopes that have started spans in no group
 
 	longest time.Duration
 	index   map[string]int // by ID of a lease: its index in Leases
@@ -61,16 +66,51 @@ func newView(s wire.State) view {
 				v.until[g.Name] = v.index[id]
 			}
 		}
-		if g.Spans != nil {
+		if g.On && g.Spans != nil {
 			v.Busiest = max(v.Busiest, g.Spans.PerSecond)
 		}
 	}
+	v.describe()
 	v.longest, _ = time.ParseDuration(s.MaxTTL) // without one, nothing is offered
 	return v
 }
 
+// describe finds names that may be misspelt, and spans in no group.
+func (v *view) describe() {
+	var known, misspelt []string
+	for _, p := range v.Presets {
+		known = append(known, p.Name)
+	}
+	for _, g := range v.Groups {
+		known = append(known, g.Name)
+	}
+	asked := slices.Clone(v.Pending)
+	for i, name := range asked[:min(len(asked), maxPending)] {
+		asked[i] = didYouMean(name, spec.Nearest(name, known))
+	}
+	for _, u := range v.Unmatched {
+		if u.Nearest != "" {
+			misspelt = append(misspelt, didYouMean(u.Rule, u.Nearest))
+		}
+	}
+	v.Asked, v.Misspelt = list(asked, maxPending), list(misspelt, maxReasons)
+	for _, s := range v.Scopes {
+		if slices.ContainsFunc(s.Sites, func(site wire.Site) bool { return len(site.Groups) == 0 && site.Spans.Started != "0" }) {
+			v.Ungrouped = append(v.Ungrouped, s.Name)
+		}
+	}
+}
+
+// didYouMean returns name with near, if it is not empty, as what may have been meant.
+func didYouMean(name, near string) string {
+	if near == "" {
+		return name
+	}
+	return name + " (did you mean " + near + "?)"
+}
+
 // cause returns what decides that a group is on, or keeps it off, and the leases that do; "" if
-// nothing turns it on.
+// the program has set a spec or pin on the registry itself, which keeps a group of the baseline off.
 func cause(g wire.Group) (kind string, leases []string) {
 	switch {
 	case g.On && g.Overridden:
@@ -83,6 +123,8 @@ func cause(g wire.Group) (kind string, leases []string) {
 		return "limits", nil
 	case g.Baseline && len(g.Quiet) > 0:
 		return "quiet", g.Quiet
+	case !g.Baseline:
+		return "unselected", nil
 	}
 	return "", nil
 }
@@ -191,9 +233,11 @@ func (v view) leases(ids []string, prefix, morePrefix string) []string {
 
 var funcs = template.FuncMap{
 	"time":    func(t time.Time) string { return t.UTC().Format("15:04:05 UTC") },
+	"minute":  func(t time.Time) string { return t.UTC().Format("15:04 UTC") },
 	"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"join":    func(names []string) string { return strings.Join(names, ", ") },
 	"pending": func(names []string) string { return list(names, maxPending) },
+	"few":     func(names []string) string { return list(names, maxReasons) },
 	"missing": missing,
 	"does":    does,
 	"rate":    rate,

@@ -21,7 +21,7 @@ func New(provider trace.TracerProvider) *Cache {
 	}
 	return &Cache{
 		lookups: provider.Tracer("example.com/cache"),
-		network: provider.Tracer("example.com/cache/network"),
+		network: provider.Tracer("example.com/cache.network"),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 func TestPageWithoutAuthoriserOffersNoChangeAndSaysWhatToConfigure(t *testing.T) {
 	v := open(t, nil)
 	v.waitForText("#readonly", "Nothing can be changed here.")
+	v.waitForText("#readonly", "setup.Token(token)")
 	v.waitForText("#readonly", "control.Authorize(control.BearerToken(token))")
 	assert.Zero(t, value[int](v, "[...document.querySelectorAll('button, input:not(#filters input)')].filter((e) => e.checkVisibility()).length"))
 }

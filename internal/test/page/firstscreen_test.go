@@ -71,10 +71,12 @@ func TestFirstScreenSaysWhatIsOnWhyAndUntilWhen(t *testing.T) {
 					"#now-quiet .name":               `server (1:59:5\d|2:00:00)$`,
 					"#leases li:nth-child(1) .name":  "sandbox",
 					"#leases li:nth-child(1) .about": "ada: tools time out on node 7",
-					"#leases li:nth-child(1) time":   `^ends in (4:5\d|5:00)$`,
+					"#now-unselected .name":          "agent, ",
+					"#now-unselected .about":         "^not in the baseline$",
+					"#leases li:nth-child(1) time":   `^ends in (4:5\d|5:00)\s+at \d\d:\d\d UTC$`,
 					"#leases li:nth-child(2) .name":  "quiet server",
 					"#leases li:nth-child(2) .about": "grace: too much detail",
-					"#leases li:nth-child(2) time":   `^ends in (1:59:5\d|2:00:00)$`,
+					"#leases li:nth-child(2) time":   `^ends in (1:59:5\d|2:00:00)\s+at \d\d:\d\d UTC$`,
 				} {
 					e := "document.querySelector(" + quoted(selector) + ")"
 					assert.Regexp(t, text, value[string](v, e+".innerText"), selector)
@@ -147,9 +149,10 @@ func TestCountsOfRealSpansAreShown(t *testing.T) {
 	v.waitForText("#group-query", "0 spans since the start, 30 not started")
 	v.waitFor("/^\\d+(\\.\\d)?\\/s$/.test(document.querySelector('#group-redisotel .rate').innerText.trim())")
 
-	// The bar of the busiest group is full, that of a group that is off is empty.
+	// The bar of the busiest group is full; a group that is off has none.
 	v.waitFor("((meter) => meter.value > 0 && meter.value === meter.max)(document.querySelector('#group-redisotel meter'))")
-	assert.Zero(t, value[float64](v, "document.querySelector('#group-query meter').value"))
+	assert.True(t, value[bool](v, "document.querySelector('#group-query meter') === null"))
+	assert.True(t, value[bool](v, "document.querySelector('#groups-title').parentNode.innerText.includes('averages over the last minute')"))
 	before := value[string](v, "document.querySelector('#group-redisotel').innerText")
 	_, span := fleet.Start(t.Context(), "get")
 	span.End()
@@ -160,6 +163,7 @@ func TestCountsOfRealSpansAreShown(t *testing.T) {
 	assert.False(t, value[bool](v, "document.querySelector('#scopes').checkVisibility()"), "the scopes are folded")
 	require.NoError(t, v.tab.Do(chromedp.Click(chromedp.CSS("#scopes-title"))))
 	v.waitForText("#unmatched", "redisotl")
+	v.waitForText("#misspelt", "= sandbox (did you mean github.com/redis/go-redis/extra/redisotel?)")
 	v.waitForText("#unmatched", "The nearest is github.com/redis/go-redis/extra/redisotel")
 	v.waitForText("#scopes", "query: off, 0/s, 0 spans since the start, 30 not started · client github.com/XSAM/otelsql client = query")
 	v.waitForText("#scopes", "redisotel: on")

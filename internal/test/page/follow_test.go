@@ -4,6 +4,8 @@ package test
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -43,6 +45,22 @@ func TestChangeElsewhereAppears(t *testing.T) {
 
 	require.NoError(t, v.Registry.Unregister("mydb"))
 	v.waitFor("![...document.querySelectorAll('#groups .namespace')].some((e) => e.innerText === 'mydb')")
+}
+
+func TestProblemOfTheWatchedFileAppearsAndGoes(t *testing.T) {
+	v := prepare(t, anyone)
+	file := filepath.Join(t.TempDir(), "spans")
+	require.NoError(t, os.WriteFile(file, []byte("job\n"), 0o644))
+	_, err := v.Controller.WatchFile(file, control.Interval(10*time.Millisecond))
+	require.NoError(t, err)
+	v.reload()
+	assert.True(t, value[bool](v, "document.getElementById('file') === null"))
+	require.NoError(t, os.WriteFile(file, []byte("a b\n"), 0o644))
+	v.waitForText("#file", "The file "+file+" can’t be used, so the last baseline stays:")
+	v.waitForText("#file", "a comma is missing between two names")
+	v.waitForState("groups", "job", "on")
+	require.NoError(t, os.WriteFile(file, []byte("job\n"), 0o644))
+	v.waitFor("document.getElementById('file') === null")
 }
 
 func TestUnchangedPageIsNotSentAgain(t *testing.T) {

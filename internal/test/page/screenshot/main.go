@@ -99,7 +99,7 @@ func example() (parts *setup.Parts, server *httptest.Server, err error) {
 			github.com/XSAM/otelsql        = sql_pool
 			github.com/IBM/sarama*         = kafka
 		`),
-		setup.Control(control.Logger(log), control.StartupBaseline(control.Baseline{Spec: "default,-sql_pool", Who: "environment", Why: "SPANS"}), control.Deny("aws-sdk-go-v2")),
+		setup.Control(control.Logger(log), control.StartupBaseline(control.Baseline{Spec: "default,-sql_pool,-otelgrpc", Who: "environment", Why: "SPANS"}), control.Deny("aws-sdk-go-v2")),
 		setup.Handler(control.Authorize(control.Anyone())))
 	if err != nil {
 		return nil, nil, err
