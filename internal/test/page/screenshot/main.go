@@ -4,7 +4,7 @@
 //
 //	go run ./internal/test/page/screenshot docs
 //	go run ./internal/test/page/screenshot /tmp phone
-package main
+package main //spangate:ignore nosite the pictures show groups, no spans
 
 import (
 	"cmp"
