@@ -449,7 +449,9 @@ func TestBadDetailIsRefused(t *testing.T) {
 	_, err := f.Lease(control.LeaseRequest{Owner: "ann", TTL: time.Minute, Share: 0.5, Spec: "jop"})
 	require.ErrorIs(t, err, spangate.ErrUnknownName)
 	require.Empty(t, f.State().Leases)
-	for _, b := range []control.Budget{{Traces: -1}, {SpansPerSecond: -1}, {SpansPerTrace: math.MaxInt32 + 1}, {Time: -1}} {
+	tooMany := math.MaxInt32
+	tooMany++ // negative where int has 32 bits
+	for _, b := range []control.Budget{{Traces: -1}, {SpansPerSecond: -1}, {SpansPerTrace: tooMany}, {Time: -1}} {
 		_, err := control.New(f.registry, control.OverrideBudget(b))
 		require.ErrorContains(t, err, "bad option: OverrideBudget with ")
 	}
