@@ -25,7 +25,8 @@ const OverrideKey = attribute.Key("spangate.override")
 // comes into the provider: by the Start of a span without a valid span above, of one with a remote
 // parent, and of one with WithNewRoot, whether its group is on or off. It is called only while a gate
 // of the provider has a reach, and never for a context that has an override. The override that it
-// returns, if that is not nil, is in the context that Start returns.
+// returns, if that is not nil, is in the context that Start returns. If it returns nil, it is not called
+// again for what is started in that context without a span above.
 //
 // sc is the span context above. Where the trace begins, sc has the trace ID that the trace will have,
 // and no span ID. That ID is drawn at random and flagged so, or is that of [OneTrace]. It replaces
@@ -123,6 +124,12 @@ func (t *gatedTracer) inTrace(ctx context.Context, sc trace.SpanContext) (contex
 	return c, &c.inert
 }
 
+// askedKey is the key under which a context records that the function of Overrides was called for it
+// by a provider, and chose no override: spans beneath an off site would each begin a trace and call it again.
+type askedKey struct{ origin *origin }
+
+func (o *origin) asked(ctx context.Context) bool { return ctx != nil && ctx.Value(askedKey{o}) != nil }
+
 // taggedKey is the key under which a context has the override that a span above has as its attribute.
 type taggedKey struct{}
 
@@ -137,22 +144,24 @@ func (t *gatedTracer) startSpecial(ctx context.Context, current any, name string
 	if newRoot && override != nil {
 		ctx, override = spangate.ContextWithOverride(ctx, nil), nil
 	}
-	ask := override == nil && t.origin.overrides != nil && t.entersProcess(above) && t.origin.armed()
 	sc := above.SpanContext()
-	begins, one := !sc.HasTraceID() && !above.IsRecording(), false
-	if begins {
+	root := !sc.HasTraceID() && !above.IsRecording()
+	ask := override == nil && t.origin.overrides != nil && t.entersProcess(above) && t.origin.armed() &&
+		(!root || newRoot || !t.origin.asked(ctx))
+	one := false
+	if root {
 		sc = t.origin.oneTraceOf(ctx)
 		one = sc.HasTraceID()
 		if !one && ask {
 			sc = randomTrace()
 		}
-		begins = sc.HasTraceID()
 	}
 	if ask {
 		if override = t.origin.overrides(ctx, sc); override != nil {
 			ctx = spangate.ContextWithOverride(ctx, override)
 		}
 	}
+	begins := root && sc.HasTraceID() // the trace gets the ID of sc
 
 	gate := s.gate.Load()
 	if gate != nil && !gate.On(s.group) && !override.On(gate, s.group) {
@@ -160,6 +169,9 @@ func (t *gatedTracer) startSpecial(ctx context.Context, current any, name string
 		if begins && (override != nil || one) {
 			s.markRoot()
 			return t.inTrace(ctx, sc)
+		}
+		if root && ask {
+			ctx = context.WithValue(ctx, askedKey{t.origin}, true)
 		}
 		return t.off(ctx, current, opts, s)
 	}
@@ -193,7 +205,8 @@ func (t *gatedTracer) mayOverride(ctx context.Context) bool {
 	if spangate.OverrideFromContext(ctx) != nil {
 		return true
 	}
-	return t.origin.overrides != nil && t.entersProcess(trace.SpanFromContext(ctx))
+	above := trace.SpanFromContext(ctx)
+	return t.origin.overrides != nil && t.entersProcess(above) && (above.SpanContext().HasTraceID() || !t.origin.asked(ctx))
 }
 
 // withoutNewRoot returns the options of opts other than WithNewRoot. It can't be told from those of
