@@ -28,9 +28,10 @@ const OverrideKey = attribute.Key("spangate.override")
 // returns, if that is not nil, is in the context that Start returns. If it returns nil, it is not called
 // again for what is started in that context without a span above.
 //
-// sc is the span context above. Where the trace begins, sc has the trace ID that the trace will have,
-// and no span ID. That ID is drawn at random and flagged so, or is that of [OneTrace]. It replaces
-// the one that the IDGenerator of the SDK would draw, which comes too late.
+// sc is the span context above. Where the trace begins, sc has the trace ID that the trace will have
+// if choose returns an override, and no span ID. That ID is drawn at random and flagged so, or is that of
+// [OneTrace]. It replaces the one that the IDGenerator of the SDK would draw, which comes too late; a trace
+// without an override keeps that.
 //
 // choose must be safe for concurrent use and must not start spans. A nil choose is
 // [ErrInvalidOption].
@@ -161,12 +162,12 @@ func (t *gatedTracer) startSpecial(ctx context.Context, current any, name string
 			ctx = spangate.ContextWithOverride(ctx, override)
 		}
 	}
-	begins := root && sc.HasTraceID() // the trace gets the ID of sc
+	begins := root && sc.HasTraceID() && (one || override != nil) // the trace gets the ID of sc
 
 	gate := s.gate.Load()
 	if gate != nil && !gate.On(s.group) && !override.On(gate, s.group) {
 		s.countWithheld()
-		if begins && (override != nil || one) {
+		if begins {
 			s.markRoot()
 			return t.inTrace(ctx, sc)
 		}

@@ -205,28 +205,47 @@ func TestOverrideIsChosenOnceForATraceByItsID(t *testing.T) {
 	}
 }
 
-// A root that starts, chosen or not, has the trace ID that was asked about, so that the decision is
-// that of every other process. One that does not start and is not chosen leaves no trace.
-func TestTraceThatIsNotChosenHasTheIDThatWasAskedAbout(t *testing.T) {
-	c := new(chosen)
-	f := newFixture(t, 1, otelgate.Overrides(c.choose))
-	f.gate.SetReach(2)
+type countingIDs struct{ made byte }
+
+func (c *countingIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	c.made++
+	return trace.TraceID{0: 0xaa, 15: c.made}, c.NewSpanID(ctx, trace.TraceID{})
+}
+
+func (c *countingIDs) NewSpanID(context.Context, trace.TraceID) trace.SpanID {
+	c.made++
+	return trace.SpanID{7: c.made}
+}
+
+// The question needs an ID, but a trace that is not chosen is as it would be without one.
+func TestTraceThatIsNotChosenHasTheIDOfTheGenerator(t *testing.T) {
+	exported := tracetest.NewInMemoryExporter()
+	gate, c := spangate.NewGate(1), new(chosen)
+	p, err := otelgate.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(exported), sdktrace.WithIDGenerator(new(countingIDs))), gate, otelgate.Overrides(c.choose))
+	require.NoError(t, err)
+	tracerOf := func(g spangate.Mask) trace.Tracer { return p.Group(g).Tracer("t") }
+	tracerOf(1)
+	gate.SetReach(2)
+	aboveCtx, above := tracerOf(1).Start(t.Context(), "above")
+	defer above.End()
 	for _, opts := range [][]trace.SpanStartOption{nil, {trace.WithNewRoot()}} {
-		f.exported.Reset()
-		ctx, s := f.tracerOf(1).Start(t.Context(), "root", opts...)
-		_, below := f.tracerOf(2).Start(ctx, "below")
-		below.End()
-		s.End()
-		asked := c.take()
-		require.Len(t, asked, 1)
-		require.Len(t, f.exported.GetSpans(), 1)
-		assert.Equal(t, asked[0].TraceID(), f.spans()["root"].SpanContext.TraceID())
-		assert.False(t, f.spans()["root"].Parent.SpanID().IsValid())
+		for _, ctx := range []context.Context{t.Context(), aboveCtx} {
+			exported.Reset()
+			c.take()
+			ctx, s := tracerOf(1).Start(ctx, "root", opts...)
+			_, below := tracerOf(2).Start(ctx, "below")
+			below.End()
+			s.End()
+			require.Len(t, exported.GetSpans(), 1)
+			assert.EqualValues(t, 0xaa, s.SpanContext().TraceID()[0])
+			if len(opts) > 0 {
+				require.Len(t, c.take(), 1)
+				assert.NotEqual(t, above.SpanContext().TraceID(), s.SpanContext().TraceID())
+			}
+		}
 	}
-	f.exported.Reset()
-	ctx, _ := f.tracerOf(4).Start(t.Context(), "off")
+	ctx, _ := tracerOf(4).Start(t.Context(), "off")
 	assert.False(t, trace.SpanContextFromContext(ctx).HasTraceID())
-	assert.Empty(t, f.exported.GetSpans())
 }
 
 // A draw for each root beneath a site that is off would give many more requests than the share an override.
