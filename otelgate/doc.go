@@ -65,7 +65,7 @@
 //
 // A [spangate.Override] in the context turns groups on for one trace, at every Start, within the reach
 // of their gates ([spangate.Gate.SetReach]; package control sets it). Whether a trace gets one is
-// decided where it comes into the process: [Overrides] takes the function. The first span of the process
+// decided where it begins, and with [RemoteShares] where it comes into the process: [Overrides] takes the function. The first span of the process
 // has the attribute [OverrideKey]. A span with WithNewRoot leaves the override of the trace above behind.
 //
 // [OnError] makes the span of a [Do] that is off after the fact, if its function fails.

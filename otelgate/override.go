@@ -21,9 +21,9 @@ import (
 // that the trace lacks beneath were not started, or were over a limit; elsewhere they may have been off.
 const OverrideKey = attribute.Key("spangate.override")
 
-// Overrides makes choose decide which override a trace gets, if any. choose is called where the trace
-// comes into the provider: by the Start of a span without a valid span above, of one with a remote
-// parent, and of one with WithNewRoot, whether its group is on or off. It is called only while a gate
+// Overrides makes choose decide which override a trace gets, if any. choose is called where a trace
+// begins: by the Start of a span without a valid span above, and of one with WithNewRoot, whether its
+// group is on or off; with [RemoteShares] also by that of one with a remote parent. It is called only while a gate
 // of the provider has a reach, and never for a context that has an override. The override that it
 // returns, if that is not nil, is in the context that Start returns. If it returns nil, it is not called
 // again for what is started in that context without a span above.
@@ -43,6 +43,16 @@ func Overrides(choose func(ctx context.Context, sc trace.SpanContext) *spangate.
 		o.overrides = choose
 	})
 }
+
+// RemoteShares makes the function of [Overrides] decide about the traces of other processes too, by the
+// trace ID that comes with a request: processes in which the same IDs are chosen choose the same traces,
+// without a propagator that carries overrides. A client that sends a trace ID of its choice then decides
+// whether its trace gets an override, so use it only where no request comes from outside.
+//
+// All processes agree only if each trace has the ID that was asked about. So a trace that begins here has
+// it also if choose returns nil, in place of the one of the SDK's IDGenerator; and the spans beneath a
+// site that is off join that one trace, as with [OneTrace].
+func RemoteShares() Option { return optionFunc(func(o *config) { o.remoteShares = true }) }
 
 // OneTrace makes the spans beneath a site that is off join one trace where there is no span above:
 // several roots of one trace, and not a trace each. Such a site, a transparent one and [Do] too, puts an
@@ -162,7 +172,7 @@ func (t *gatedTracer) startSpecial(ctx context.Context, current any, name string
 			ctx = spangate.ContextWithOverride(ctx, override)
 		}
 	}
-	begins := root && sc.HasTraceID() && (one || override != nil) // the trace gets the ID of sc
+	begins := root && sc.HasTraceID() && (one || override != nil || ask && t.origin.remoteShares) // the trace gets the ID of sc
 
 	gate := s.gate.Load()
 	if gate != nil && !gate.On(s.group) && !override.On(gate, s.group) {
@@ -191,14 +201,14 @@ func (t *gatedTracer) startSpecial(ctx context.Context, current any, name string
 	return t.onOther(ctx, opts, s, next, baseSpan)
 }
 
-// entersProcess reports whether a trace begins with a span beneath above, or comes from another
-// process. It is false beneath an inert span of a trace, where that was so before.
+// entersProcess reports whether a trace begins with a span beneath above, or, with RemoteShares, comes
+// from another process. It is false beneath an inert span of a trace, where that was so before.
 func (t *gatedTracer) entersProcess(above trace.Span) bool {
 	sc := above.SpanContext()
 	if i, ok := above.(*inert); ok && i.origin == t.origin {
 		return !sc.HasTraceID()
 	}
-	return sc.IsRemote() || !sc.IsValid() && !above.IsRecording()
+	return t.origin.remoteShares && sc.IsRemote() || !sc.IsValid() && !above.IsRecording()
 }
 
 // mayOverride reports whether an override could turn on a span that is started in ctx.

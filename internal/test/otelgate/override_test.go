@@ -155,7 +155,7 @@ func (c *chosen) take() []trace.SpanContext {
 
 func TestOverrideIsChosenOnceForATraceByItsID(t *testing.T) {
 	c := new(chosen)
-	f := newFixture(t, 0, otelgate.Overrides(c.choose))
+	f := newFixture(t, 0, otelgate.Overrides(c.choose), otelgate.RemoteShares())
 	aboveCtx, above := f.Tracer("no rule").Start(t.Context(), "above")
 	defer above.End()
 	groups := []spangate.Mask{1, 2, 4}
@@ -248,6 +248,48 @@ func TestTraceThatIsNotChosenHasTheIDOfTheGenerator(t *testing.T) {
 	assert.False(t, trace.SpanContextFromContext(ctx).HasTraceID())
 }
 
+// A client that chooses its trace ID must not choose whether it gets an override.
+func TestTraceOfAnotherProcessIsAskedAboutWithRemoteSharesOnly(t *testing.T) {
+	for _, opts := range [][]otelgate.Option{nil, {otelgate.RemoteShares()}} {
+		for form := range siteForms {
+			c := &chosen{override: overrideOf("o", 7)}
+			f := newFixture(t, 1, append(opts, otelgate.Overrides(c.choose))...)
+			f.tracerOf(7)
+			f.gate.SetReach(7)
+			ctx := trace.ContextWithRemoteSpanContext(t.Context(), remote(t))
+			nest(form, ctx, f.TracerProvider, []spangate.Mask{2, 1, 4}, func(context.Context) {})
+			require.Len(t, c.take(), len(opts), form)
+			require.Len(t, f.exported.GetSpans(), 1+2*len(opts), form)
+			_, s := f.tracerOf(2).Start(ctx, "public", trace.WithNewRoot())
+			s.End()
+			asked := c.take()
+			require.Len(t, asked, 1, "a trace that begins here")
+			assert.NotEqual(t, remote(t).TraceID(), asked[0].TraceID())
+		}
+	}
+}
+
+// With RemoteShares other processes decide by the ID of the trace, which must be the one that was asked about.
+func TestTraceWithRemoteSharesHasTheIDThatWasAskedAbout(t *testing.T) {
+	c := new(chosen)
+	for form := range siteForms {
+		for enabled := range spangate.Mask(8) {
+			f := newFixture(t, enabled, otelgate.Overrides(c.choose), otelgate.RemoteShares())
+			f.tracerOf(7)
+			f.gate.SetReach(7)
+			siteForms[form](t.Context(), f.TracerProvider, 1, "1", func(ctx context.Context, _ trace.Span) {
+				nest(form, ctx, f.TracerProvider, []spangate.Mask{2, 4}, func(context.Context) {})
+				nest(form, ctx, f.TracerProvider, []spangate.Mask{4}, func(context.Context) {})
+			})
+			asked := c.take()
+			require.Len(t, asked, 1, "%s, %v", form, enabled)
+			for _, s := range f.exported.GetSpans() {
+				require.Equal(t, asked[0].TraceID(), s.SpanContext.TraceID(), "%s, %v", form, enabled)
+			}
+		}
+	}
+}
+
 // A draw for each root beneath a site that is off would give many more requests than the share an override.
 func TestRootsBeneathASiteThatIsOffAreNotAskedAboutAgain(t *testing.T) {
 	for form := range siteForms {
@@ -264,9 +306,7 @@ func TestRootsBeneathASiteThatIsOffAreNotAskedAboutAgain(t *testing.T) {
 				require.Len(t, c.take(), 1, "%s, %v", form, enabled)
 				_, s := f.tracerOf(2).Start(ctx, "new root", trace.WithNewRoot())
 				s.End()
-				remoteCtx := trace.ContextWithRemoteSpanContext(ctx, remote(t))
-				nest(form, remoteCtx, f.TracerProvider, []spangate.Mask{2}, func(context.Context) {})
-				require.Len(t, c.take(), 2, "another trace is asked about: %s, %v", form, enabled)
+				require.Len(t, c.take(), 1, "another trace is asked about: %s, %v", form, enabled)
 			})
 			siteForms[form](t.Context(), f.TracerProvider, 1, "1", func(context.Context, trace.Span) {})
 			require.Len(t, c.take(), 1, "the next request")
@@ -389,7 +429,7 @@ func TestFirstSpanOfAProcessNamesTheOverride(t *testing.T) {
 			for enabled := range spangate.Mask(8) {
 				for overridden := range spangate.Mask(8) {
 					c := &chosen{override: overrideOf("chosen", overridden)}
-					f := newFixture(t, enabled, otelgate.Overrides(c.choose))
+					f := newFixture(t, enabled, otelgate.Overrides(c.choose), otelgate.RemoteShares())
 					f.Group(1).Tracer("t")
 					f.gate.SetReach(7)
 					for id, ctx := range map[string]context.Context{"chosen": ctx, "given": spangate.ContextWithOverride(ctx, overrideOf("given", overridden))} {
@@ -450,7 +490,7 @@ func TestOverrideIsAskedOncePerSpanThatItMayTurnOn(t *testing.T) {
 }
 
 func TestEnabledIsTrueWhereAnOverrideMayBeChosen(t *testing.T) {
-	f := newFixture(t, on, otelgate.Overrides(new(chosen).choose))
+	f := newFixture(t, on, otelgate.Overrides(new(chosen).choose), otelgate.RemoteShares())
 	enabled := f.tracerOf(off).(interface{ Enabled(context.Context) bool }).Enabled
 	gated, s := f.tracerOf(on).Start(t.Context(), "s")
 	defer s.End()
@@ -481,7 +521,7 @@ func TestChosenTraceIsWholeAcrossOtelhttpUnderEveryMask(t *testing.T) {
 					return nil
 				}
 				return overrideOf("o", spine)
-			}))
+			}), otelgate.RemoteShares())
 			f.tracerOf(spine)
 			f.gate.SetReach(spine)
 			for _, mask := range spineMasks() {
