@@ -116,7 +116,8 @@ func Keys(current []byte, previous ...[]byte) PropagatorOption {
 // [Propagator.Refused], and the request is served without it.
 //
 // Inject writes the override of the context, signed with the current key, or without keys with the
-// signature that it came with. It writes an
+// signature that it came with. For one that Extract has read it calls admit again, and writes nothing if
+// that is nil now, as after a revocation. It writes an
 // end at most 24 hours ahead. An override without an ID or a spec stays in the process. The
 // member leaves the process in no other way: Extract removes it from the context's baggage, and
 // Inject removes one that is in the carrier already, such as a proxy copies from its client.
@@ -212,6 +213,7 @@ type received struct {
 	override  *spangate.Override
 	name      spangate.OverrideName // as received; admit may return an override that has another
 	signature string
+	admit     func(spangate.OverrideName) *spangate.Override // of the propagator that extracted it
 }
 
 type receivedKey struct{}
@@ -254,7 +256,7 @@ func (p *Propagator) receive(ctx context.Context, carrier propagation.TextMapCar
 	if p.keys != nil { // also over the signature of the previous key, which the next process may have removed
 		signature = current
 	}
-	return &received{o, name, signature}, found
+	return &received{o, name, signature, p.admit}, found
 }
 
 // Inject writes what the base injects, and the override of ctx, into carrier, whose Get must
@@ -305,6 +307,9 @@ func (p *Propagator) outgoing(ctx context.Context) string {
 	name, signature, now := o.Name(), "", time.Now()
 	if in, _ := ctx.Value(receivedKey{}).(*received); in != nil && in.override == o {
 		name, signature = in.name, in.signature
+		if in.admit(name) == nil { // revoked meanwhile
+			return ""
+		}
 	} else {
 		if latest := now.Add(maxAhead); name.End.IsZero() || name.End.After(latest) {
 			name.End = latest

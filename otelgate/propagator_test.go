@@ -298,6 +298,29 @@ func TestSignatureTravelsThroughProcesses(t *testing.T) {
 	}
 }
 
+func TestOverrideThatIsRevokedAfterExtractIsNotSentOn(t *testing.T) {
+	revoked := false
+	p, err := otelgate.NewPropagator(w3c, func(name spangate.OverrideName) *spangate.Override {
+		if revoked {
+			return nil
+		}
+		return admitAll(name)
+	}, otelgate.Keys(newKey))
+	require.NoError(t, err)
+	end := time.Now().Add(time.Minute)
+	ctx := extract(p, "spangate="+token("x", end, "all", newKey))
+	sender, err := otelgate.NewPropagator(w3c, nil)
+	require.NoError(t, err)
+	for _, injector := range []*otelgate.Propagator{p, sender} {
+		revoked = false
+		assert.Equal(t, "spangate="+token("x", end, "all", newKey), inject(injector, ctx).Get("Baggage"))
+		revoked = true
+		assert.Empty(t, inject(injector, ctx).Get("Baggage"))
+	}
+	assert.Equal(t, "spangate="+token("own", end, "all", newKey), inject(p, withName("all", "own", end)).Get("Baggage"))
+	assert.Empty(t, refused(p), "it was counted as admitted")
+}
+
 func TestTrustSeesTheCarrierOfAnOverrideThatIsValid(t *testing.T) {
 	asked := 0
 	p := newPropagator(t, otelgate.Trust(func(ctx context.Context, c propagation.TextMapCarrier) bool {
