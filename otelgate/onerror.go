@@ -111,6 +111,9 @@ func (t *gatedTracer) doOff(ctx context.Context, name string, span trace.Span, f
 		}
 		// The options of the caller come last: it may have given a start of its own.
 		opts := append([]trace.SpanStartOption{trace.WithTimestamp(start), trace.WithAttributes(OnErrorKey.Bool(true))}, opts...)
+		if o := spangate.OverrideFromContext(ctx); o != nil && ctx.Value(taggedKey{}) != any(o) {
+			opts = append(opts, trace.WithAttributes(OverrideKey.String(o.Name().ID)))
+		}
 		_, late := t.base.Start(t.baseContext(ctx, ctx.Value(spanKey)), name, opts...)
 		if late == nil {
 			return // a faulty base

@@ -188,6 +188,20 @@ func TestOnErrorMakesNoMoreSpansThanItsLimit(t *testing.T) {
 	assert.Zero(t, (*otelgate.TracerProvider)(nil).ErrorSpansOverLimit())
 }
 
+func TestOnErrorSpanNamesTheOverrideUnlessOneAboveDoes(t *testing.T) {
+	f := newFixture(t, 0)
+	f.tracerOf(7)
+	f.gate.SetReach(on)
+	ctx := spangate.ContextWithOverride(t.Context(), overrideOf("o", on))
+	require.Error(t, failing(ctx, f, []spangate.Mask{off}))
+	assert.Equal(t, "o", attributeOf(f.spans()[off.String()], otelgate.OverrideKey))
+
+	f.exported.Reset()
+	require.Error(t, failing(ctx, f, []spangate.Mask{on, off}))
+	assert.Equal(t, "o", attributeOf(f.spans()[on.String()], otelgate.OverrideKey))
+	assert.Equal(t, "", attributeOf(f.spans()[off.String()], otelgate.OverrideKey))
+}
+
 func TestOnErrorIsCountedAsStarted(t *testing.T) {
 	f := newFixture(t, 0, otelgate.CountWithheld(), otelgate.HTTPRules(on, off))
 	tracer := f.Tracer("go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp")
