@@ -418,6 +418,27 @@ func TestNewRootLeavesTheOverrideOfTheTraceAbove(t *testing.T) {
 	}
 }
 
+// The override can't turn the new root on, but the spans beneath it.
+func TestNewRootOutOfReachLeavesTheOverrideOfTheTraceAbove(t *testing.T) {
+	for _, opts := range [][]otelgate.Option{nil, {otelgate.OneTrace()}} {
+		f := newFixture(t, 1, opts...)
+		f.tracerOf(7)
+		f.gate.SetReach(4)
+		none := spangate.ContextWithOverride(t.Context(), overrideOf("above", 4))
+		local, above := f.tracerOf(1).Start(none, "above")
+		remoteCtx := trace.ContextWithRemoteSpanContext(none, remote(t))
+		for name, ctx := range map[string]context.Context{"nothing": none, "a span": local, "a remote span": remoteCtx} {
+			for _, p := range []*otelgate.TracerProvider{f.Group(2), f.Group(2).Transparent()} {
+				inner, _ := p.Tracer("t").Start(ctx, "new root", trace.WithNewRoot())
+				assert.Nil(t, spangate.OverrideFromContext(inner), name)
+				_, below := f.tracerOf(4).Start(inner, "below")
+				assert.False(t, below.IsRecording(), name)
+			}
+		}
+		above.End()
+	}
+}
+
 // Without the attribute, a reader of the trace can't tell a span that is missing from one that was off.
 func TestFirstSpanOfAProcessNamesTheOverride(t *testing.T) {
 	groups := []spangate.Mask{1, 2, 4}
