@@ -220,15 +220,15 @@ func (c *Controller) give(v *view, made choice, suffix string, words func(*view)
 
 // Begin returns the override that leases with a Share give to the trace, or nil. traceState is the
 // value of the member ot of its tracestate, or empty. It is for the option Overrides of package
-// otelgate, which calls it where a trace begins or comes into the process:
+// otelgate, which calls it where a trace begins, and with RemoteShares where it comes into the process:
 //
 //	otelgate.Overrides(func(_ context.Context, sc trace.SpanContext) *spangate.Override {
 //		return c.Begin(sc.TraceID(), sc.TraceState().Get("ot"))
 //	})
 //
 // The randomness of the trace decides, which is the value rv of traceState if it has one, and else
-// the last 7 bytes of id: so all processes choose the same traces, and a larger share has those
-// of a smaller one. An id that is not random gives another share than was requested.
+// the last 7 bytes of id: so all processes that ask choose the same traces, and a larger share has
+// those of a smaller one. An id that is not random gives another share than was requested.
 //
 // Details that choose one trace act together. The override ends with the first of them, or
 // after [Budget.Time]; what a detail has turned on in this process goes off with its lease.

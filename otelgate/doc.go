@@ -40,6 +40,9 @@
 // With [OneTrace], a site that is off where a trace would begin puts an inert span with a trace ID and no
 // span ID in the context, in the first and the last row: spans beneath are roots of that trace.
 //
+// While a gate has a reach, a site that is off where a trace would begin also records in the context that
+// the function of [Overrides] has chosen none.
+//
 // A transparent site leaves the context unchanged while it is off, so that what inner code
 // writes to [trace.SpanFromContext] lands on the nearest span that is on. Three kinds of site
 // are transparent: code that checks [spangate.Gate.On] before it starts a span, [Do], and the
@@ -65,7 +68,7 @@
 //
 // A [spangate.Override] in the context turns groups on for one trace, at every Start, within the reach
 // of their gates ([spangate.Gate.SetReach]; package control sets it). Whether a trace gets one is
-// decided where it comes into the process: [Overrides] takes the function. The first span of the process
+// decided where it begins, and with [RemoteShares] where it comes into the process: [Overrides] takes the function. The first span of the process
 // has the attribute [OverrideKey]. A span with WithNewRoot leaves the override of the trace above behind.
 //
 // [OnError] makes the span of a [Do] that is off after the fact, if its function fails.
@@ -113,5 +116,6 @@
 // cache line that goroutines seldom share. Tracer allocates nothing for a scope that it has seen.
 //
 // While no gate has a reach, overrides cost a site that is off one load. While its gate has, a site in
-// reach looks the override up in its context; the other sites beneath a span that is on do not.
+// reach looks the override up in its context; the other sites beneath a span that is on do not. A site that
+// is off where a trace would begin calls the function of Overrides, and allocates.
 package otelgate

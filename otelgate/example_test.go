@@ -236,7 +236,7 @@ func ExampleOverrides() {
 				return detail
 			}
 			return nil
-		}))
+		}), otelgate.RemoteShares())
 	if err != nil {
 		panic(err)
 	}

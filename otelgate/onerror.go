@@ -93,6 +93,15 @@ func (e *errorSpans) take(now time.Time) bool {
 	return true
 }
 
+// giveBack undoes a take(now) for which no span was made.
+func (e *errorSpans) giveBack(now time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !now.Before(e.begin) { // else the second is over
+		e.made--
+	}
+}
+
 // doOff is Do at a site that is off, with OnError. ctx and span are what Start returned.
 func (t *gatedTracer) doOff(ctx context.Context, name string, span trace.Span, fn func(context.Context, trace.Span) error, opts []trace.SpanStartOption) (err error) {
 	start := time.Now()
@@ -111,9 +120,13 @@ func (t *gatedTracer) doOff(ctx context.Context, name string, span trace.Span, f
 		}
 		// The options of the caller come last: it may have given a start of its own.
 		opts := append([]trace.SpanStartOption{trace.WithTimestamp(start), trace.WithAttributes(OnErrorKey.Bool(true))}, opts...)
+		if o := spangate.OverrideFromContext(ctx); o != nil && ctx.Value(taggedKey{}) != any(o) {
+			opts = append(opts, trace.WithAttributes(OverrideKey.String(o.Name().ID)))
+		}
 		_, late := t.base.Start(t.baseContext(ctx, ctx.Value(spanKey)), name, opts...)
-		if late == nil {
-			return // a faulty base
+		if _, off := late.(*inert); off || late == nil { // the base is gated too, or faulty
+			t.origin.errorSpans.giveBack(end)
+			return
 		}
 		t.sites.of(name, opts).started.add()
 		defer late.End(at)

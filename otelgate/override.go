@@ -21,15 +21,17 @@ import (
 // that the trace lacks beneath were not started, or were over a limit; elsewhere they may have been off.
 const OverrideKey = attribute.Key("spangate.override")
 
-// Overrides makes choose decide which override a trace gets, if any. choose is called where the trace
-// comes into the provider: by the Start of a span without a valid span above, of one with a remote
-// parent, and of one with WithNewRoot, whether its group is on or off. It is called only while a gate
+// Overrides makes choose decide which override a trace gets, if any. choose is called where a trace
+// begins: by the Start of a span without a valid span above, and of one with WithNewRoot, whether its
+// group is on or off; with [RemoteShares] also by that of one with a remote parent. It is called only while a gate
 // of the provider has a reach, and never for a context that has an override. The override that it
-// returns, if that is not nil, is in the context that Start returns.
+// returns, if that is not nil, is in the context that Start returns. If it returns nil, it is not called
+// again for what is started in that context without a span above.
 //
-// sc is the span context above. Where the trace begins, sc has the trace ID that the trace will have,
-// and no span ID. That ID is drawn at random and flagged so, or is that of [OneTrace]. It replaces
-// the one that the IDGenerator of the SDK would draw, which comes too late.
+// sc is the span context above. Where the trace begins, sc has the trace ID that the trace will have
+// if choose returns an override, and no span ID. That ID is drawn at random and flagged so, or is that of
+// [OneTrace]. It replaces the one that the IDGenerator of the SDK would draw, which comes too late; a trace
+// without an override keeps that.
 //
 // choose must be safe for concurrent use and must not start spans. A nil choose is
 // [ErrInvalidOption].
@@ -41,6 +43,16 @@ func Overrides(choose func(ctx context.Context, sc trace.SpanContext) *spangate.
 		o.overrides = choose
 	})
 }
+
+// RemoteShares makes the function of [Overrides] decide about the traces of other processes too, by the
+// trace ID that comes with a request: processes in which the same IDs are chosen choose the same traces,
+// without a propagator that carries overrides. A client that sends a trace ID of its choice then decides
+// whether its trace gets an override, so use it only where no request comes from outside.
+//
+// All processes agree only if each trace has the ID that was asked about. So a trace that begins here has
+// it also if choose returns nil, in place of the one of the SDK's IDGenerator; and the spans beneath a
+// site that is off join that one trace, as with [OneTrace].
+func RemoteShares() Option { return optionFunc(func(o *config) { o.remoteShares = true }) }
 
 // OneTrace makes the spans beneath a site that is off join one trace where there is no span above:
 // several roots of one trace, and not a trace each. Such a site, a transparent one and [Do] too, puts an
@@ -123,6 +135,12 @@ func (t *gatedTracer) inTrace(ctx context.Context, sc trace.SpanContext) (contex
 	return c, &c.inert
 }
 
+// askedKey is the key under which a context records that the function of Overrides was called for it
+// by a provider, and chose no override: spans beneath an off site would each begin a trace and call it again.
+type askedKey struct{ origin *origin }
+
+func (o *origin) asked(ctx context.Context) bool { return ctx != nil && ctx.Value(askedKey{o}) != nil }
+
 // taggedKey is the key under which a context has the override that a span above has as its attribute.
 type taggedKey struct{}
 
@@ -137,29 +155,34 @@ func (t *gatedTracer) startSpecial(ctx context.Context, current any, name string
 	if newRoot && override != nil {
 		ctx, override = spangate.ContextWithOverride(ctx, nil), nil
 	}
-	ask := override == nil && t.origin.overrides != nil && t.entersProcess(above) && t.origin.armed()
 	sc := above.SpanContext()
-	begins, one := !sc.HasTraceID() && !above.IsRecording(), false
-	if begins {
+	root := !sc.HasTraceID() && !above.IsRecording()
+	ask := override == nil && t.origin.overrides != nil && t.entersProcess(above) && t.origin.armed() &&
+		(!root || newRoot || !t.origin.asked(ctx))
+	one := false
+	if root {
 		sc = t.origin.oneTraceOf(ctx)
 		one = sc.HasTraceID()
 		if !one && ask {
 			sc = randomTrace()
 		}
-		begins = sc.HasTraceID()
 	}
 	if ask {
 		if override = t.origin.overrides(ctx, sc); override != nil {
 			ctx = spangate.ContextWithOverride(ctx, override)
 		}
 	}
+	begins := root && sc.HasTraceID() && (one || override != nil || ask && t.origin.remoteShares) // the trace gets the ID of sc
 
 	gate := s.gate.Load()
 	if gate != nil && !gate.On(s.group) && !override.On(gate, s.group) {
 		s.countWithheld()
-		if begins && (override != nil || one) {
+		if begins {
 			s.markRoot()
 			return t.inTrace(ctx, sc)
+		}
+		if root && ask {
+			ctx = context.WithValue(ctx, askedKey{t.origin}, true)
 		}
 		return t.off(ctx, current, opts, s)
 	}
@@ -178,14 +201,14 @@ func (t *gatedTracer) startSpecial(ctx context.Context, current any, name string
 	return t.onOther(ctx, opts, s, next, baseSpan)
 }
 
-// entersProcess reports whether a trace begins with a span beneath above, or comes from another
-// process. It is false beneath an inert span of a trace, where that was so before.
+// entersProcess reports whether a trace begins with a span beneath above, or, with RemoteShares, comes
+// from another process. It is false beneath an inert span of a trace, where that was so before.
 func (t *gatedTracer) entersProcess(above trace.Span) bool {
 	sc := above.SpanContext()
 	if i, ok := above.(*inert); ok && i.origin == t.origin {
 		return !sc.HasTraceID()
 	}
-	return sc.IsRemote() || !sc.IsValid() && !above.IsRecording()
+	return t.origin.remoteShares && sc.IsRemote() || !sc.IsValid() && !above.IsRecording()
 }
 
 // mayOverride reports whether an override could turn on a span that is started in ctx.
@@ -193,7 +216,8 @@ func (t *gatedTracer) mayOverride(ctx context.Context) bool {
 	if spangate.OverrideFromContext(ctx) != nil {
 		return true
 	}
-	return t.origin.overrides != nil && t.entersProcess(trace.SpanFromContext(ctx))
+	above := trace.SpanFromContext(ctx)
+	return t.origin.overrides != nil && t.entersProcess(above) && (above.SpanContext().HasTraceID() || !t.origin.asked(ctx))
 }
 
 // withoutNewRoot returns the options of opts other than WithNewRoot. It can't be told from those of

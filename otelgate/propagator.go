@@ -86,7 +86,8 @@ func Trust(allow func(ctx context.Context, carrier propagation.TextMapCarrier) b
 // Keys admits the overrides that are signed with one of the keys, by HMAC-SHA-256, and has Inject
 // sign with the current one. A key has at least 32 bytes, drawn at random; there is at most one
 // previous key. To change the key without a gap, give all processes the new one as the previous
-// key, then make it the current one and the old one the previous, then remove the old one.
+// key, then make it the current one and the old one the previous, then remove the old one. What came
+// with the previous key is sent on with the current one.
 func Keys(current []byte, previous ...[]byte) PropagatorOption {
 	return func(p *Propagator) error {
 		if len(previous) > 1 {
@@ -114,8 +115,9 @@ func Keys(current []byte, previous ...[]byte) PropagatorOption {
 // parse. Its end is at most 25 hours ahead. An override that is refused is counted, see
 // [Propagator.Refused], and the request is served without it.
 //
-// Inject writes the override of the context, with the signature that it came with, or signed with
-// the current key if it was made in this process or came without a valid signature. It writes an
+// Inject writes the override of the context, signed with the current key, or without keys with the
+// signature that it came with. For one that Extract has read it calls admit again, and writes nothing if
+// that is nil now, as after a revocation. It writes an
 // end at most 24 hours ahead. An override without an ID or a spec stays in the process. The
 // member leaves the process in no other way: Extract removes it from the context's baggage, and
 // Inject removes one that is in the carrier already, such as a proxy copies from its client.
@@ -211,6 +213,7 @@ type received struct {
 	override  *spangate.Override
 	name      spangate.OverrideName // as received; admit may return an override that has another
 	signature string
+	admit     func(spangate.OverrideName) *spangate.Override // of the propagator that extracted it
 }
 
 type receivedKey struct{}
@@ -232,9 +235,13 @@ func (p *Propagator) receive(ctx context.Context, carrier propagation.TextMapCar
 	if name.End.After(now.Add(maxAhead + clockSkew)) {
 		return nil, tooFarAhead
 	}
-	signed := false
-	for _, key := range p.keys {
-		signed = signed || signature != "" && hmac.Equal([]byte(signature), []byte(sign(key, name)))
+	signed, current := false, ""
+	for i, key := range p.keys {
+		right := sign(key, name)
+		if i == 0 {
+			current = right
+		}
+		signed = signed || signature != "" && hmac.Equal([]byte(signature), []byte(right))
 	}
 	if !signed && (p.trust == nil || !p.trust(ctx, carrier)) {
 		if signature != "" && p.keys != nil {
@@ -246,10 +253,10 @@ func (p *Propagator) receive(ctx context.Context, carrier propagation.TextMapCar
 	if o == nil {
 		return nil, notAdmitted
 	}
-	if !signed && p.keys != nil {
-		signature = sign(p.keys[0], name)
+	if p.keys != nil { // also over the signature of the previous key, which the next process may have removed
+		signature = current
 	}
-	return &received{o, name, signature}, found
+	return &received{o, name, signature, p.admit}, found
 }
 
 // Inject writes what the base injects, and the override of ctx, into carrier, whose Get must
@@ -300,6 +307,9 @@ func (p *Propagator) outgoing(ctx context.Context) string {
 	name, signature, now := o.Name(), "", time.Now()
 	if in, _ := ctx.Value(receivedKey{}).(*received); in != nil && in.override == o {
 		name, signature = in.name, in.signature
+		if in.admit(name) == nil { // revoked meanwhile
+			return ""
+		}
 	} else {
 		if latest := now.Add(maxAhead); name.End.IsZero() || name.End.After(latest) {
 			name.End = latest

@@ -256,6 +256,14 @@ func TestKeyIsRotatedWithoutAGap(t *testing.T) {
 	}
 }
 
+// An override that began before the rotation outlives the old key in the processes behind those that had both.
+func TestOverrideSignedWithTheOldKeyOutlivesIt(t *testing.T) {
+	h := inject(newPropagator(t, otelgate.Keys(oldKey)), withName("all", "x", time.Now().Add(time.Minute)))
+	middle := newPropagator(t, otelgate.Keys(newKey, oldKey))
+	last := newPropagator(t, otelgate.Keys(newKey))
+	assert.Equal(t, "x", nameOf(extract(last, inject(middle, extract(middle, h["Baggage"]...))["Baggage"]...)).ID)
+}
+
 // The keys are the propagator's own: a caller may wipe its copy.
 func TestKeysAreCopied(t *testing.T) {
 	key := []byte(strings.Clone(string(newKey)))
@@ -265,7 +273,7 @@ func TestKeysAreCopied(t *testing.T) {
 	assert.Equal(t, "spangate="+token("x", end, "all", newKey), inject(p, withName("all", "x", end)).Get("Baggage"))
 }
 
-func TestSignatureTravelsThroughProcessesWithoutKeys(t *testing.T) {
+func TestSignatureTravelsThroughProcesses(t *testing.T) {
 	end := time.Now().Add(time.Minute)
 	ctx := withName("all", "x", end)
 	for _, test := range []struct {
@@ -275,7 +283,8 @@ func TestSignatureTravelsThroughProcessesWithoutKeys(t *testing.T) {
 	}{
 		{"no keys", []otelgate.PropagatorOption{otelgate.Trust(everyone)}, newKey, newKey},
 		{"no keys, nor a signature", []otelgate.PropagatorOption{otelgate.Trust(everyone)}, nil, nil},
-		{"the previous key", []otelgate.PropagatorOption{otelgate.Keys(oldKey, newKey)}, newKey, newKey},
+		{"the current key", []otelgate.PropagatorOption{otelgate.Keys(newKey, oldKey)}, newKey, newKey},
+		{"the previous key", []otelgate.PropagatorOption{otelgate.Keys(newKey, oldKey)}, oldKey, newKey},
 		{"trusted without a signature", []otelgate.PropagatorOption{otelgate.Trust(everyone), otelgate.Keys(newKey)}, nil, newKey},
 		{"trusted with a bad one", []otelgate.PropagatorOption{otelgate.Trust(everyone), otelgate.Keys(newKey)}, otherKey, newKey},
 	} {
@@ -287,6 +296,29 @@ func TestSignatureTravelsThroughProcessesWithoutKeys(t *testing.T) {
 		got := inject(middle, extract(middle, inject(first, ctx)["Baggage"]...))
 		assert.Equal(t, "spangate="+token("x", end, "all", test.on), got.Get("Baggage"), test.name)
 	}
+}
+
+func TestOverrideThatIsRevokedAfterExtractIsNotSentOn(t *testing.T) {
+	revoked := false
+	p, err := otelgate.NewPropagator(w3c, func(name spangate.OverrideName) *spangate.Override {
+		if revoked {
+			return nil
+		}
+		return admitAll(name)
+	}, otelgate.Keys(newKey))
+	require.NoError(t, err)
+	end := time.Now().Add(time.Minute)
+	ctx := extract(p, "spangate="+token("x", end, "all", newKey))
+	sender, err := otelgate.NewPropagator(w3c, nil)
+	require.NoError(t, err)
+	for _, injector := range []*otelgate.Propagator{p, sender} {
+		revoked = false
+		assert.Equal(t, "spangate="+token("x", end, "all", newKey), inject(injector, ctx).Get("Baggage"))
+		revoked = true
+		assert.Empty(t, inject(injector, ctx).Get("Baggage"))
+	}
+	assert.Equal(t, "spangate="+token("own", end, "all", newKey), inject(p, withName("all", "own", end)).Get("Baggage"))
+	assert.Empty(t, refused(p), "it was counted as admitted")
 }
 
 func TestTrustSeesTheCarrierOfAnOverrideThatIsValid(t *testing.T) {

@@ -98,7 +98,7 @@ func NewTracerProvider(base trace.TracerProvider, gate *spangate.Gate, opts ...O
 	p := &TracerProvider{base: base, rules: c.rules, gate: gate}
 	p.origin = &origin{
 		provider: p, find: c.find, countWithheld: c.countWithheld,
-		overrides: c.overrides, oneTrace: c.oneTrace, traceID: c.traceID, plainRoots: c.overrides == nil && !c.oneTrace, errorSpans: errorSpans{perSecond: c.errorSpans},
+		overrides: c.overrides, remoteShares: c.remoteShares, oneTrace: c.oneTrace, traceID: c.traceID, plainRoots: c.overrides == nil && !c.oneTrace, errorSpans: errorSpans{perSecond: c.errorSpans},
 		roots: make(map[*spangate.Gate]*rootGroups), sites: make(map[siteKey]*site),
 	}
 	p.none = inert{p.origin, noSpan}

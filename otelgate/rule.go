@@ -69,6 +69,7 @@ type config struct {
 	find          func(scope string) (*spangate.Gate, spangate.Mask)
 	countWithheld bool
 	overrides     func(context.Context, trace.SpanContext) *spangate.Override
+	remoteShares  bool
 	oneTrace      bool
 	traceID       func(context.Context) trace.TraceID
 	errorSpans    int

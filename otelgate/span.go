@@ -96,6 +96,7 @@ type origin struct {
 	find          func(scope string) (*spangate.Gate, spangate.Mask) // of Discover, or nil
 	countWithheld bool
 	overrides     func(context.Context, trace.SpanContext) *spangate.Override // of Overrides, or nil
+	remoteShares  bool
 	oneTrace      bool
 	plainRoots    bool                                // without Overrides and OneTrace
 	traceID       func(context.Context) trace.TraceID // of OneTrace, or nil

@@ -41,12 +41,12 @@ func (t *gatedTracer) Start(ctx context.Context, name string, opts ...trace.Span
 				return t.startSpecial(ctx, current, name, opts, s)
 			}
 			if current == nil {
-				if t.origin.plainRoots { // as off does, but faster
+				if t.origin.plainRoots && len(opts) == 0 { // as off does, but faster
 					s.countWithheld()
 					s.markRoot()
 					return ctx, &t.origin.provider.none
 				}
-				if !t.origin.oneTrace && !t.origin.armed() { // not ||, which would slow the former case
+				if !t.origin.oneTrace && !t.origin.armed() { // an override has no effect. Not ||, which would slow the former case
 					s.countWithheld()
 					s.markRoot()
 					return ctx, &t.origin.provider.none
@@ -158,12 +158,12 @@ func (t *gatedTracer) baseContext(ctx context.Context, current any) context.Cont
 // A transparent site leaves ctx unchanged, unless code beneath it would not find a gated
 // provider there.
 func (t *gatedTracer) off(ctx context.Context, current any, opts []trace.SpanStartOption, s *site) (context.Context, trace.Span) {
-	if current == nil {
-		return t.offRoot(ctx, s, false)
-	}
 	if isNewRoot(opts) {
 		s.markRoot()
 		return t.detach(ctx, current)
+	}
+	if current == nil {
+		return t.offRoot(ctx, s, false)
 	}
 	switch a := current.(type) {
 	case *sdkSpan:
@@ -217,8 +217,11 @@ func (t *gatedTracer) offRoot(ctx context.Context, s *site, hasTraceID bool) (co
 }
 
 // detach returns what the Start of a site that is off returns if the caller gave WithNewRoot:
-// spans beneath the site must not join the trace above.
+// spans beneath the site must not join the trace above, nor have its override.
 func (t *gatedTracer) detach(ctx context.Context, current any) (context.Context, trace.Span) {
+	if spangate.OverrideFromContext(ctx) != nil {
+		ctx = spangate.ContextWithOverride(ctx, nil)
+	}
 	if sc := t.origin.oneTraceOf(ctx); sc.HasTraceID() {
 		return t.inTrace(ctx, sc)
 	}

@@ -26,12 +26,14 @@ import (
 // that was dropped before the override was in the context stays missing. With another
 // base, each span for itself is sampled until the override ends.
 //
-// The sampled spans of a trace with an override have no threshold, th, in the member "ot" of
-// their tracestate, whether base samples them or not: the threshold says how many traces a span stands
-// for, and one that was chosen stands for itself. All else that base returns stays.
+// While the override is in effect and within its limits, the sampled spans of its trace have no
+// threshold, th, in the member "ot" of their tracestate, whether base samples them or not: the
+// threshold says how many traces a span stands for, and one that was chosen stands for itself. All else
+// that base returns stays.
 //
-// For each span that base drops the sampler asks [spangate.Override.Sample], which counts against the
-// limits of the override. Any other span costs a look into its context.
+// For each span that base drops, or samples with a threshold, the sampler asks [spangate.Override.Sample],
+// which counts against the limits of the override. Beneath a span that was sampled without a threshold,
+// ParentBased gives none. Any other span costs a look into its context.
 //
 // A nil base is ParentBased(AlwaysSample), the default of the SDK. The sampler is safe for concurrent use if
 // base is.
@@ -49,7 +51,7 @@ var _ sdktrace.Sampler = sampleOverridden{}
 func (s sampleOverridden) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
 	result := s.base.ShouldSample(p)
 	o := spangate.OverrideFromContext(p.ParentContext)
-	if o == nil || result.Decision != sdktrace.RecordAndSample && !o.Sample() {
+	if o == nil || result.Decision == sdktrace.RecordAndSample && !hasThreshold(result.Tracestate) || !o.Sample() {
 		return result
 	}
 	result.Decision = sdktrace.RecordAndSample
@@ -62,12 +64,15 @@ func (s sampleOverridden) Description() string {
 	return "SampleOverridden{base:" + s.base.Description() + "}"
 }
 
+// hasThreshold reports whether withoutThreshold may change state.
+func hasThreshold(state trace.TraceState) bool { return strings.Contains(state.Get("ot"), "th:") }
+
 // withoutThreshold returns state without th in the member ot, and without an empty ot.
 func withoutThreshold(state trace.TraceState) trace.TraceState {
-	ot := state.Get("ot")
-	if !strings.Contains(ot, "th:") {
+	if !hasThreshold(state) {
 		return state
 	}
+	ot := state.Get("ot")
 	var kept []string
 	for field := range strings.SplitSeq(ot, ";") {
 		if !strings.HasPrefix(field, "th:") {

@@ -24,8 +24,9 @@ type Parts struct {
 	// TracerProvider starts spans of the base while their groups are on. Install it with
 	// otel.SetTracerProvider, or pass it to libraries.
 	TracerProvider *otelgate.TracerProvider
-	// Controller decides which groups are on. Its leases may act on a share of traces
-	// ([control.LeaseRequest.Share]), and on those of some requests if the program calls
+	// Controller decides which groups are on. Its leases may act on a share of the traces
+	// that begin in the process ([control.LeaseRequest.Share]), with [otelgate.RemoteShares] in [Provider]
+	// also of others, and on those of some requests if the program calls
 	// [control.Controller.Offer].
 	Controller *control.Controller
 	// Propagator is that of [Overrides], or nil.

@@ -413,6 +413,30 @@ func TestTraceOfACustomerIsInDetailInBothProcesses(t *testing.T) {
 	require.Len(t, back.exported.GetSpans(), 2, "a share needs no call of the program")
 }
 
+// TestClientThatChoosesTraceIDsGetsNoShare pins that a share is drawn for traces that begin in the process.
+func TestClientThatChoosesTraceIDsGetsNoShare(t *testing.T) {
+	for _, trusted := range []bool{false, true} {
+		opts := []setup.Option{setup.RulesText("verify = verify"), setup.Control(control.StartupBaseline(control.Baseline{Spec: "default,-verify"}))}
+		if trusted {
+			opts = append(opts, setup.Provider(otelgate.RemoteShares()))
+		}
+		f := newFixture(t, opts...)
+		_, err := f.Controller.Lease(control.LeaseRequest{Owner: "ann", Spec: "verify", Share: 0.001, TTL: time.Minute})
+		require.NoError(t, err)
+		for i := range 50 {
+			h := http.Header{"Traceparent": {fmt.Sprintf("00-%016xffffffff%08x-%016x-01", i+1, i, i+1)}}
+			ctx := propagation.TraceContext{}.Extract(t.Context(), propagation.HeaderCarrier(h))
+			_, span := f.TracerProvider.Tracer("verify").Start(ctx, "verify")
+			span.End()
+		}
+		if trusted {
+			require.Len(t, f.exported.GetSpans(), 50)
+		} else {
+			require.Empty(t, f.exported.GetSpans())
+		}
+	}
+}
+
 func TestOverridesWithoutABaseAreRefused(t *testing.T) {
 	_, err := setup.New(sdktrace.NewTracerProvider(), setup.Registry(registry.New()), setup.Overrides(nil))
 	require.ErrorIs(t, err, otelgate.ErrNilPropagator)

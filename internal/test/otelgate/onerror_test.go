@@ -188,6 +188,43 @@ func TestOnErrorMakesNoMoreSpansThanItsLimit(t *testing.T) {
 	assert.Zero(t, (*otelgate.TracerProvider)(nil).ErrorSpansOverLimit())
 }
 
+func TestOnErrorSpanNamesTheOverrideUnlessOneAboveDoes(t *testing.T) {
+	f := newFixture(t, 0)
+	f.tracerOf(7)
+	f.gate.SetReach(on)
+	ctx := spangate.ContextWithOverride(t.Context(), overrideOf("o", on))
+	require.Error(t, failing(ctx, f, []spangate.Mask{off}))
+	assert.Equal(t, "o", attributeOf(f.spans()[off.String()], otelgate.OverrideKey))
+
+	f.exported.Reset()
+	require.Error(t, failing(ctx, f, []spangate.Mask{on, off}))
+	assert.Equal(t, "o", attributeOf(f.spans()[on.String()], otelgate.OverrideKey))
+	assert.Equal(t, "", attributeOf(f.spans()[off.String()], otelgate.OverrideKey))
+}
+
+func TestOnErrorOverAGatedBaseCountsOnlySpansThatTheBaseMade(t *testing.T) {
+	f := newFixture(t, 0)
+	rule := otelgate.Rule{Scope: "t", Group: on}
+	inner, err := otelgate.NewTracerProvider(f.sdk, f.gate, rule)
+	require.NoError(t, err)
+	outer, err := otelgate.NewTracerProvider(inner, new(spangate.Gate), rule, otelgate.ErrorSpanLimit(1))
+	require.NoError(t, err)
+	for _, made := range []int{0, 0, 1, 1} { // of a limit of 1
+		if made == 1 {
+			f.gate.Store(on)
+		}
+		_ = otelgate.Do(t.Context(), outer.Tracer("t"), "s", func(context.Context, trace.Span) error { return errTool }, otelgate.OnError())
+		if len(f.exported.GetSpans()) > made {
+			t.Skip("a second has passed in between")
+		}
+		assert.Len(t, f.exported.GetSpans(), made)
+		for scope := range outer.Scopes() {
+			assert.EqualValues(t, made, scope.Sites[0].Started)
+		}
+	}
+	assert.EqualValues(t, 1, outer.ErrorSpansOverLimit())
+}
+
 func TestOnErrorIsCountedAsStarted(t *testing.T) {
 	f := newFixture(t, 0, otelgate.CountWithheld(), otelgate.HTTPRules(on, off))
 	tracer := f.Tracer("go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp")

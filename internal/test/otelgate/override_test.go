@@ -120,7 +120,9 @@ func TestArmedSiteThatStaysOffReturnsWhatAnUnarmedOneDoes(t *testing.T) {
 				unarmedCtx, unarmed := tracer.Start(above.ctx, "off", opts...)
 				f.gate.SetReach(off)
 				armedCtx, armed := tracer.Start(above.ctx, "off", opts...)
-				assert.Equal(t, above.ctx == unarmedCtx, above.ctx == armedCtx, kind)
+				if trace.SpanContextFromContext(unarmedCtx).HasTraceID() { // else the context records that choose was called
+					assert.Equal(t, above.ctx == unarmedCtx, above.ctx == armedCtx, kind)
+				}
 				assert.Equal(t, trace.SpanFromContext(unarmedCtx).SpanContext(), trace.SpanFromContext(armedCtx).SpanContext(), kind)
 				checkInert(t, f, armed, unarmed.SpanContext())
 			}
@@ -153,7 +155,7 @@ func (c *chosen) take() []trace.SpanContext {
 
 func TestOverrideIsChosenOnceForATraceByItsID(t *testing.T) {
 	c := new(chosen)
-	f := newFixture(t, 0, otelgate.Overrides(c.choose))
+	f := newFixture(t, 0, otelgate.Overrides(c.choose), otelgate.RemoteShares())
 	aboveCtx, above := f.Tracer("no rule").Start(t.Context(), "above")
 	defer above.End()
 	groups := []spangate.Mask{1, 2, 4}
@@ -203,33 +205,113 @@ func TestOverrideIsChosenOnceForATraceByItsID(t *testing.T) {
 	}
 }
 
-// A root that starts, chosen or not, has the trace ID that was asked about, so that the decision is
-// that of every other process. One that does not start and is not chosen leaves no trace.
-func TestTraceThatIsNotChosenHasTheIDThatWasAskedAbout(t *testing.T) {
-	c := new(chosen)
-	f := newFixture(t, 1, otelgate.Overrides(c.choose))
-	f.gate.SetReach(2)
+type countingIDs struct{ made byte }
+
+func (c *countingIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	c.made++
+	return trace.TraceID{0: 0xaa, 15: c.made}, c.NewSpanID(ctx, trace.TraceID{})
+}
+
+func (c *countingIDs) NewSpanID(context.Context, trace.TraceID) trace.SpanID {
+	c.made++
+	return trace.SpanID{7: c.made}
+}
+
+// The question needs an ID, but a trace that is not chosen is as it would be without one.
+func TestTraceThatIsNotChosenHasTheIDOfTheGenerator(t *testing.T) {
+	exported := tracetest.NewInMemoryExporter()
+	gate, c := spangate.NewGate(1), new(chosen)
+	p, err := otelgate.NewTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(exported), sdktrace.WithIDGenerator(new(countingIDs))), gate, otelgate.Overrides(c.choose))
+	require.NoError(t, err)
+	tracerOf := func(g spangate.Mask) trace.Tracer { return p.Group(g).Tracer("t") }
+	tracerOf(1)
+	gate.SetReach(2)
+	aboveCtx, above := tracerOf(1).Start(t.Context(), "above")
+	defer above.End()
 	for _, opts := range [][]trace.SpanStartOption{nil, {trace.WithNewRoot()}} {
-		f.exported.Reset()
-		ctx, s := f.tracerOf(1).Start(t.Context(), "root", opts...)
-		_, below := f.tracerOf(2).Start(ctx, "below")
-		below.End()
-		s.End()
-		asked := c.take()
-		require.Len(t, asked, 1)
-		require.Len(t, f.exported.GetSpans(), 1)
-		assert.Equal(t, asked[0].TraceID(), f.spans()["root"].SpanContext.TraceID())
-		assert.False(t, f.spans()["root"].Parent.SpanID().IsValid())
+		for _, ctx := range []context.Context{t.Context(), aboveCtx} {
+			exported.Reset()
+			c.take()
+			ctx, s := tracerOf(1).Start(ctx, "root", opts...)
+			_, below := tracerOf(2).Start(ctx, "below")
+			below.End()
+			s.End()
+			require.Len(t, exported.GetSpans(), 1)
+			assert.EqualValues(t, 0xaa, s.SpanContext().TraceID()[0])
+			if len(opts) > 0 {
+				require.Len(t, c.take(), 1)
+				assert.NotEqual(t, above.SpanContext().TraceID(), s.SpanContext().TraceID())
+			}
+		}
 	}
-	f.exported.Reset()
-	ctx, _ := f.tracerOf(4).Start(t.Context(), "off")
-	assert.True(t, ctx == t.Context())
-	ctx, _ = f.tracerOf(4).Start(ctx, "off", trace.WithNewRoot())
-	_, s := f.tracerOf(1).Start(ctx, "root")
-	s.End()
-	asked := c.take()
-	require.Len(t, asked, 3)
-	assert.Equal(t, asked[2].TraceID(), f.spans()["root"].SpanContext.TraceID())
+	ctx, _ := tracerOf(4).Start(t.Context(), "off")
+	assert.False(t, trace.SpanContextFromContext(ctx).HasTraceID())
+}
+
+// A client that chooses its trace ID must not choose whether it gets an override.
+func TestTraceOfAnotherProcessIsAskedAboutWithRemoteSharesOnly(t *testing.T) {
+	for _, opts := range [][]otelgate.Option{nil, {otelgate.RemoteShares()}} {
+		for form := range siteForms {
+			c := &chosen{override: overrideOf("o", 7)}
+			f := newFixture(t, 1, append(opts, otelgate.Overrides(c.choose))...)
+			f.tracerOf(7)
+			f.gate.SetReach(7)
+			ctx := trace.ContextWithRemoteSpanContext(t.Context(), remote(t))
+			nest(form, ctx, f.TracerProvider, []spangate.Mask{2, 1, 4}, func(context.Context) {})
+			require.Len(t, c.take(), len(opts), form)
+			require.Len(t, f.exported.GetSpans(), 1+2*len(opts), form)
+			_, s := f.tracerOf(2).Start(ctx, "public", trace.WithNewRoot())
+			s.End()
+			asked := c.take()
+			require.Len(t, asked, 1, "a trace that begins here")
+			assert.NotEqual(t, remote(t).TraceID(), asked[0].TraceID())
+		}
+	}
+}
+
+// With RemoteShares other processes decide by the ID of the trace, which must be the one that was asked about.
+func TestTraceWithRemoteSharesHasTheIDThatWasAskedAbout(t *testing.T) {
+	c := new(chosen)
+	for form := range siteForms {
+		for enabled := range spangate.Mask(8) {
+			f := newFixture(t, enabled, otelgate.Overrides(c.choose), otelgate.RemoteShares())
+			f.tracerOf(7)
+			f.gate.SetReach(7)
+			siteForms[form](t.Context(), f.TracerProvider, 1, "1", func(ctx context.Context, _ trace.Span) {
+				nest(form, ctx, f.TracerProvider, []spangate.Mask{2, 4}, func(context.Context) {})
+				nest(form, ctx, f.TracerProvider, []spangate.Mask{4}, func(context.Context) {})
+			})
+			asked := c.take()
+			require.Len(t, asked, 1, "%s, %v", form, enabled)
+			for _, s := range f.exported.GetSpans() {
+				require.Equal(t, asked[0].TraceID(), s.SpanContext.TraceID(), "%s, %v", form, enabled)
+			}
+		}
+	}
+}
+
+// A draw for each root beneath a site that is off would give many more requests than the share an override.
+func TestRootsBeneathASiteThatIsOffAreNotAskedAboutAgain(t *testing.T) {
+	for form := range siteForms {
+		for enabled := range spangate.Mask(8) {
+			c := new(chosen)
+			f := newFixture(t, enabled, otelgate.Overrides(c.choose))
+			f.tracerOf(7)
+			f.gate.SetReach(7)
+			siteForms[form](t.Context(), f.TracerProvider, 1, "1", func(ctx context.Context, _ trace.Span) {
+				c.override = overrideOf("late", 7)
+				for range 3 {
+					nest(form, ctx, f.TracerProvider, []spangate.Mask{2, 4}, func(context.Context) {})
+				}
+				require.Len(t, c.take(), 1, "%s, %v", form, enabled)
+				_, s := f.tracerOf(2).Start(ctx, "new root", trace.WithNewRoot())
+				s.End()
+				require.Len(t, c.take(), 1, "another trace is asked about: %s, %v", form, enabled)
+			})
+			siteForms[form](t.Context(), f.TracerProvider, 1, "1", func(context.Context, trace.Span) {})
+			require.Len(t, c.take(), 1, "the next request")
+		}
+	}
 }
 
 // Such a span is a parent, although no trace ID says so.
@@ -316,7 +398,7 @@ func TestNewRootLeavesTheOverrideOfTheTraceAbove(t *testing.T) {
 			if form.c == nil {
 				continue
 			}
-			require.Len(t, form.c.take(), int(g), "for the root that is off, and then for the span beneath it")
+			require.Len(t, form.c.take(), 1, "for the new root, and not again beneath it")
 			form.c.override = overrideOf("below", 7)
 			f.exported.Reset()
 			inner, s = f.tracerOf(g).Start(ctx, "new root", trace.WithNewRoot())
@@ -336,6 +418,27 @@ func TestNewRootLeavesTheOverrideOfTheTraceAbove(t *testing.T) {
 	}
 }
 
+// The override can't turn the new root on, but the spans beneath it.
+func TestNewRootOutOfReachLeavesTheOverrideOfTheTraceAbove(t *testing.T) {
+	for _, opts := range [][]otelgate.Option{nil, {otelgate.OneTrace()}} {
+		f := newFixture(t, 1, opts...)
+		f.tracerOf(7)
+		f.gate.SetReach(4)
+		none := spangate.ContextWithOverride(t.Context(), overrideOf("above", 4))
+		local, above := f.tracerOf(1).Start(none, "above")
+		remoteCtx := trace.ContextWithRemoteSpanContext(none, remote(t))
+		for name, ctx := range map[string]context.Context{"nothing": none, "a span": local, "a remote span": remoteCtx} {
+			for _, p := range []*otelgate.TracerProvider{f.Group(2), f.Group(2).Transparent()} {
+				inner, _ := p.Tracer("t").Start(ctx, "new root", trace.WithNewRoot())
+				assert.Nil(t, spangate.OverrideFromContext(inner), name)
+				_, below := f.tracerOf(4).Start(inner, "below")
+				assert.False(t, below.IsRecording(), name)
+			}
+		}
+		above.End()
+	}
+}
+
 // Without the attribute, a reader of the trace can't tell a span that is missing from one that was off.
 func TestFirstSpanOfAProcessNamesTheOverride(t *testing.T) {
 	groups := []spangate.Mask{1, 2, 4}
@@ -347,7 +450,7 @@ func TestFirstSpanOfAProcessNamesTheOverride(t *testing.T) {
 			for enabled := range spangate.Mask(8) {
 				for overridden := range spangate.Mask(8) {
 					c := &chosen{override: overrideOf("chosen", overridden)}
-					f := newFixture(t, enabled, otelgate.Overrides(c.choose))
+					f := newFixture(t, enabled, otelgate.Overrides(c.choose), otelgate.RemoteShares())
 					f.Group(1).Tracer("t")
 					f.gate.SetReach(7)
 					for id, ctx := range map[string]context.Context{"chosen": ctx, "given": spangate.ContextWithOverride(ctx, overrideOf("given", overridden))} {
@@ -408,7 +511,7 @@ func TestOverrideIsAskedOncePerSpanThatItMayTurnOn(t *testing.T) {
 }
 
 func TestEnabledIsTrueWhereAnOverrideMayBeChosen(t *testing.T) {
-	f := newFixture(t, on, otelgate.Overrides(new(chosen).choose))
+	f := newFixture(t, on, otelgate.Overrides(new(chosen).choose), otelgate.RemoteShares())
 	enabled := f.tracerOf(off).(interface{ Enabled(context.Context) bool }).Enabled
 	gated, s := f.tracerOf(on).Start(t.Context(), "s")
 	defer s.End()
@@ -439,7 +542,7 @@ func TestChosenTraceIsWholeAcrossOtelhttpUnderEveryMask(t *testing.T) {
 					return nil
 				}
 				return overrideOf("o", spine)
-			}))
+			}), otelgate.RemoteShares())
 			f.tracerOf(spine)
 			f.gate.SetReach(spine)
 			for _, mask := range spineMasks() {
