@@ -409,6 +409,18 @@ func TestRevocation(t *testing.T) {
 	require.Empty(t, f.overridden(ab), "a revokes it too")
 }
 
+func TestRevocationByEveryPrefixOfAnID(t *testing.T) {
+	const id = "shop-eu--7-"
+	for prefix, revoked := range map[string]bool{"shop": true, "shop-eu": true, "shop-eu-": true, "shop-eu--7": true, id: true,
+		"sho": false, "shop-": false, "shop-e": false, "shop-eu--": false, "eu": false, id + "-": false} {
+		f := newFixture(t, control.AdmitOverrides(nil))
+		o := f.Admit(token(id, "sandbox", time.Minute))
+		f.grant(t, control.LeaseRequest{Revoke: prefix})
+		require.Equal(t, revoked, f.overridden(o) == "", prefix)
+		require.Equal(t, revoked, f.Admit(token(id, "sandbox", time.Minute)) == nil, prefix)
+	}
+}
+
 func TestBadDetailIsRefused(t *testing.T) {
 	f := newFixture(t)
 	for _, c := range []struct {
