@@ -25,8 +25,8 @@ type Budget struct {
 	// Traces is how many overrides can be live at once: they have not ended, and began or turned
 	// on a span within the last minute. The default is 1000.
 	Traces int
-	// SpansPerSecond is how many spans all overrides together turn on in a second. The
-	// default is 1000.
+	// SpansPerSecond is how many spans all overrides together turn on in a second, and how many
+	// they have sampled that the sampler dropped. The default is 1000.
 	SpansPerSecond int
 	// SpansPerTrace is how many spans one override turns on. The default is 10,000.
 	SpansPerTrace int
@@ -39,7 +39,8 @@ var defaultBudget = Budget{Traces: 1000, SpansPerSecond: 1000, SpansPerTrace: 10
 
 // OverrideBudget replaces the bounds on overrides. What they cut is counted in [State] and
 // [Metrics]. A guarded site that asks [spangate.Gate.OnContext] counts as a span. In SpansPerTrace, so does
-// a span that is sampled for an override only, beside what turned it on.
+// a span that is sampled for an override only, beside what turned it on. An override that was refused such
+// a span has none sampled from then on, so that no span is sampled without its parent.
 func OverrideBudget(b Budget) Option { return func(o *options) { o.budget = b } }
 
 // AdmitOverrides lets [Controller.Admit] admit overrides that come from other processes. They may
@@ -69,6 +70,8 @@ type override struct {
 	resolved atomic.Pointer[resolved]
 	spans    atomic.Int64 // turned on
 	used     atomic.Int64 // when it last began or turned on a span, as a duration since overrides.start
+	// unsampled is why it has no more spans sampled, as in wire.Overrides.Cut; nil until a limit was reached.
+	unsampled atomic.Pointer[string]
 }
 
 // resolved is what an override turns on in one generation.
@@ -96,26 +99,41 @@ func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
 	if !now.Before(o.end) {
 		return false
 	}
-	budget, at := o.c.options.budget, now.Sub(all.start)
+	budget, at, rate := o.c.options.budget, now.Sub(all.start), &all.rate
+	if g == nil {
+		rate = &all.sampleRate
+		if cut := o.unsampled.Load(); cut != nil {
+			all.cut.add(*cut)
+			return false
+		}
+	}
 	cut := ""
 	switch {
 	case o.spans.Add(1) > int64(budget.SpansPerTrace):
 		cut = wire.CutSpansPerTrace
-	case g != nil && !all.rate.take(int64(at/time.Second), budget.SpansPerSecond):
-		// Not for a sample: one that is refused now and not in the next second leaves a span without its parent.
+	case !rate.take(int64(at/time.Second), budget.SpansPerSecond):
 		cut = wire.CutSpansPerSecond
 	}
 	if cut != "" {
 		o.spans.Add(-1)
 		all.cut.add(cut)
+		if g == nil {
+			o.stopSampling(cut)
+		}
 		return false
 	}
 	o.used.Store(int64(at))
-	if g != nil {
+	if g == nil {
+		all.sampled.Add(1)
+	} else {
 		all.spans.Add(1)
 	}
 	return true
 }
+
+// stopSampling has on refuse all further samples, for the reason cut: one that is refused now and not in
+// the next second leaves a span without its parent.
+func (o *override) stopSampling(cut string) { o.unsampled.CompareAndSwap(nil, &cut) }
 
 // rate counts events of the current second. The zero value is ready to use.
 type rate struct {
@@ -142,10 +160,10 @@ func (r *rate) take(second int64, limit int) bool {
 
 // overrides are the overrides of a controller.
 type overrides struct {
-	start                   time.Time
-	rate                    rate
-	spans, chosen, received atomic.Uint64
-	cut, refused            tally
+	start                            time.Time
+	rate, sampleRate                 rate // apart, so that a span that is turned on and sampled counts once in each
+	spans, sampled, chosen, received atomic.Uint64
+	cut, refused                     tally
 
 	mu   sync.Mutex
 	byID map[string]*override // at most Budget.Traces
@@ -350,11 +368,11 @@ const maxOverrideSpec = 256
 
 // Overrides counts what overrides did in this process, as in [wire.Overrides].
 type Overrides struct {
-	Admitted                  bool
-	Live                      int
-	Chosen, Received, Started uint64
-	Cut, Refused              []Count // sorted by reason
-	Budget                    Budget
+	Admitted                           bool
+	Live                               int
+	Chosen, Received, Started, Sampled uint64
+	Cut, Refused                       []Count // sorted by reason
+	Budget                             Budget
 }
 
 // Count is how often something happened for one reason.
@@ -406,7 +424,7 @@ func (c *Controller) countOverrides(v *view) Overrides {
 	}
 	return Overrides{
 		Admitted: v.intent.admit, Live: o.live(), Budget: c.options.budget,
-		Chosen: o.chosen.Load(), Received: o.received.Load(), Started: o.spans.Load(),
+		Chosen: o.chosen.Load(), Received: o.received.Load(), Started: o.spans.Load(), Sampled: o.sampled.Load(),
 		Cut: o.cut.counts(), Refused: refused,
 	}
 }

@@ -570,7 +570,7 @@ func TestEndpointTakesAndShowsDetails(t *testing.T) {
 	f.offer("42")
 	f.Admit(token("late", "all", 0))
 	s := as[wire.State](e.do("GET", "/", ""), 200)
-	require.Equal(t, wire.Overrides{Admitted: true, Live: 1, Chosen: "1", Received: "0", Started: "0", Cut: []wire.Count{}, Refused: []wire.Count{{Reason: wire.RefusedExpired, Count: "1"}},
+	require.Equal(t, wire.Overrides{Admitted: true, Live: 1, Chosen: "1", Received: "0", Started: "0", Sampled: "0", Cut: []wire.Count{}, Refused: []wire.Count{{Reason: wire.RefusedExpired, Count: "1"}},
 		MaxTraces: 1000, MaxSpansPerSecond: 1000, MaxSpansPerTrace: 10_000, MaxTime: "1h0m0s"}, s.Overrides)
 }
 

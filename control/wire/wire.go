@@ -242,6 +242,8 @@ type Overrides struct {
 	Received string `json:"received"`
 	// Started is how many spans overrides have turned on.
 	Started string `json:"started"`
+	// Sampled is how many spans were sampled for overrides although the sampler dropped them.
+	Sampled string `json:"sampled"`
 	// Cut has the limits of the process that were reached, and what they kept from having an
 	// effect: [CutTraces] counts overrides, the others spans.
 	Cut []Count `json:"cut"`
@@ -250,7 +252,7 @@ type Overrides struct {
 	Refused []Count `json:"refused"`
 	// MaxTraces is how many overrides can be live at once.
 	MaxTraces int `json:"max_traces"`
-	// MaxSpansPerSecond is how many spans a second all overrides together turn on.
+	// MaxSpansPerSecond is how many spans a second all overrides together turn on, and how many they have sampled.
 	MaxSpansPerSecond int `json:"max_spans_per_second"`
 	// MaxSpansPerTrace is how many spans one override turns on.
 	MaxSpansPerTrace int `json:"max_spans_per_trace"`

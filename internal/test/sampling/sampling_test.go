@@ -287,6 +287,39 @@ func TestReplayedOverrideIsSampledWithinItsBudget(t *testing.T) {
 	require.Zero(t, back.Controller.State().Overrides.Started)
 }
 
+// A token that is sent with many requests in one second samples no more of them than the budget of spans a
+// second, and the state shows how many.
+func TestReplayedTokenStaysInTheBudgetOfSpans(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcess(t, otelsdk.SampleOverridden(sdktrace.ParentBased(sdktrace.NeverSample())), control.Budget{SpansPerSecond: 10})
+		require.NoError(t, p.Controller.SetBaseline(control.Baseline{Spec: "job", Who: "ann"}))
+		sampled := 0
+		replay := func(id string) {
+			for range 100 {
+				o := p.Controller.Admit(spangate.OverrideName{ID: id, Spec: "job", End: time.Now().Add(time.Hour)})
+				_, span := p.TracerProvider.Tracer("job").Start(spangate.ContextWithOverride(t.Context(), o), "job")
+				if span.SpanContext().IsSampled() {
+					sampled++
+				}
+				span.End()
+			}
+		}
+		replay("stolen")
+		require.Equal(t, 10, sampled)
+		o := p.Controller.State().Overrides
+		require.EqualValues(t, 10, o.Sampled)
+		require.Zero(t, o.Started, "job is on for all")
+		require.Equal(t, []control.Count{{Reason: "spans per second", N: 90}}, o.Cut)
+
+		time.Sleep(time.Second)
+		replay("stolen")
+		require.Equal(t, 10, sampled, "once refused, it stays refused: a span beneath a dropped one would lack its parent")
+		require.Equal(t, []control.Count{{Reason: "spans per second", N: 190}}, p.Controller.State().Overrides.Cut)
+		replay("other")
+		require.Equal(t, 20, sampled)
+	})
+}
+
 // A budget that is used up for a while must not drop a span and sample one beneath it.
 func TestBudgetLeavesNoSampledSpanWithoutItsParent(t *testing.T) {
 	for _, base := range []sdktrace.Sampler{sdktrace.NeverSample(), sdktrace.ParentBased(sdktrace.NeverSample())} {
