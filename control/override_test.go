@@ -576,6 +576,33 @@ func TestEndpointTakesAndShowsDetails(t *testing.T) {
 
 // TestCountsOfOverridesAreNotCached pins that counts that change within a generation are shown within
 // a second, to a client that has an answer of that generation too.
+func TestEmptyShareOrMatchIsNoLeaseOnAllTraces(t *testing.T) {
+	for _, c := range []struct {
+		contentType, body, accept string
+		status                    int
+	}{
+		{"application/x-www-form-urlencoded", "spec=all&share=&ttl=1h&owner=m", "", 400},
+		{"application/x-www-form-urlencoded", "spec=all&match=&ttl=1h&owner=m", "*/*", 400},
+		{"application/x-www-form-urlencoded", "spec=all&match=+&ttl=1h&owner=m", "", 400},
+		{"application/x-www-form-urlencoded", "spec=all&share=+&ttl=1h&owner=m", "", 400},
+		{"application/json", `{"spec":"all","share":"","ttl":"1h","owner":"m"}`, "", 400},
+		{"application/json", `{"spec":"all","match":"\u0020","ttl":"1h","owner":"m"}`, "", 400},
+		{"application/json", `{"spec":"all","match":"","ttl":"1h","owner":"m"}`, "", 400},
+		{"application/json", `{"spec":"all","match":null,"ttl":"1h","owner":"m"}`, "", 201},
+		{"application/x-www-form-urlencoded", "spec=all&share=&match=&ttl=1h&owner=m", "text/html,*/*;q=0.8", 303}, // the form of the page
+	} {
+		f := newFixture(t)
+		h := control.Handler(f.Controller, control.Authorize(func(*http.Request) (string, error) { return "test", nil }))
+		r := httptest.NewRequest("POST", "/leases", strings.NewReader(c.body))
+		r.Header.Set("Content-Type", c.contentType)
+		r.Header.Set("Accept", c.accept)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		require.Equal(t, c.status, w.Code, "%s: %s", c.body, w.Body)
+		require.Equal(t, c.status == 400, f.on() == "", c.body)
+	}
+}
+
 func TestCountsOfOverridesAreNotCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, control.AdmitOverrides(nil))

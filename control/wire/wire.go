@@ -329,7 +329,8 @@ type LeaseRequest struct {
 	Quiet string `json:"quiet,omitempty"`
 	// Share makes the lease act on a share of traces instead of on all, and through the
 	// propagator of the program in every process that they pass. It is text such as 0.1% or 1/1000, above 0 and
-	// at most 100%. A trace that is in a share is in every larger one.
+	// at most 100%. A trace that is in a share is in every larger one. Leave out Share and Match for all
+	// traces: either is refused if it is present and empty, except from the form of the page.
 	Share string `json:"share,omitempty"`
 	// Match makes the lease act on the traces of matching requests instead of on all, as in
 	// customer=42 or customer=42,tier=gold: every field has the value. Which fields there are
