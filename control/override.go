@@ -207,6 +207,7 @@ func (c *Controller) put(x *override, name spangate.OverrideName, made *atomic.U
 	x.c, x.self = c, spangate.NewOverride(name, x.on)
 	x.used.Store(int64(now.Sub(o.start)))
 	o.byID[name.ID] = x
+	o.full = earlier(o.full, o.idleAt(x))
 	made.Add(1)
 	return x.self
 }

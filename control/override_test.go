@@ -343,6 +343,19 @@ func TestOverrideThatStartsSpansStaysLive(t *testing.T) {
 	})
 }
 
+func TestFreePlaceIsUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, control.AdmitOverrides(nil), control.OverrideBudget(control.Budget{Traces: 2}))
+		f.Admit(token("a", "sandbox", time.Hour))
+		for i := range 5 {
+			require.Equal(t, "sandbox", f.overridden(f.Admit(token(fmt.Sprint("short", i), "sandbox", time.Second))), i)
+			sleep(2 * time.Second)
+			require.Equal(t, 1, f.State().Overrides.Live)
+		}
+		require.Empty(t, f.State().Overrides.Cut)
+	})
+}
+
 func TestRateHoldsIfACallerComesLate(t *testing.T) {
 	var r control.Rate
 	require.True(t, control.Take(&r, 7, 1))
