@@ -22,8 +22,9 @@ import (
 
 // Budget bounds what overrides cost a process. A field that is 0 has its default.
 type Budget struct {
-	// Traces is how many overrides can be live at once: they have not ended, and began or turned
-	// on a span within the last minute. The default is 1000.
+	// Traces is how many overrides can be live at once: they have not ended, select a group
+	// that the process has, and began or turned on a span within the last minute. The place of
+	// one that is no longer live is free within a second. The default is 1000.
 	Traces int
 	// SpansPerSecond is how many spans all overrides together turn on in a second, and how many
 	// they have sampled that the sampler dropped. The default is 1000.
@@ -80,10 +81,8 @@ type resolved struct {
 	words      words
 }
 
-// on decides whether a span starts whose groups m of g are off for all; for a nil g, whether one that the
-// sampler drops is sampled. It takes no lock, and allocates only at the first span of a generation.
-func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
-	v, all := o.c.view.Load(), &o.c.overrides
+// in returns what o turns on in v: nothing if it is revoked, or if the leases that gave it are gone.
+func (o *override) in(v *view) words {
 	r := o.resolved.Load()
 	if n := v.Number(); r == nil || r.generation != n {
 		r = &resolved{generation: n}
@@ -92,7 +91,14 @@ func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
 		}
 		o.resolved.Store(r)
 	}
-	if g == nil && !r.words.reachable() || g != nil && r.words[g]&m == 0 {
+	return r.words
+}
+
+// on decides whether a span starts whose groups m of g are off for all; for a nil g, whether one that the
+// sampler drops is sampled. It takes no lock, and allocates only at the first span of a generation.
+func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
+	all, words := &o.c.overrides, o.in(o.c.view.Load())
+	if g == nil && !words.reachable() || g != nil && words[g]&m == 0 {
 		return false
 	}
 	now := time.Now()
@@ -167,7 +173,10 @@ type overrides struct {
 
 	mu   sync.Mutex
 	byID map[string]*override // at most Budget.Traces
-	full time.Time            // until then, none of byID can be dropped
+	full time.Time            // until then, none of byID can be dropped, unless it turns nothing on
+	// When byID was last searched for what can be dropped, and the number of the generation then.
+	searched   time.Time
+	generation uint64
 }
 
 func (o *overrides) init() {
@@ -184,16 +193,17 @@ func (o *overrides) idleAt(x *override) time.Time {
 // put returns the override of x's name: the live one of the same id, or x. It returns nil if there are
 // too many.
 func (c *Controller) put(x *override, name spangate.OverrideName, made *atomic.Uint64) *spangate.Override {
-	o, now := &c.overrides, time.Now()
+	o, v, now := &c.overrides, c.view.Load(), time.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if old := o.byID[name.ID]; old != nil && now.Before(old.end) {
 		return old.self
 	}
-	if len(o.byID) >= c.options.budget.Traces && !now.Before(o.full) {
-		o.full = now.Add(idle)
+	// A search takes long if the budget is large, so there is at most one a second.
+	if len(o.byID) >= c.options.budget.Traces && now.Sub(o.searched) >= time.Second && (!now.Before(o.full) || o.generation != v.Number()) {
+		o.full, o.searched, o.generation = now.Add(idle), now, v.Number()
 		for id, old := range o.byID {
-			if at := o.idleAt(old); at.After(now) {
+			if at := o.idleAt(old); at.After(now) && len(old.in(v)) > 0 {
 				o.full = earlier(o.full, at)
 			} else {
 				delete(o.byID, id)
@@ -212,13 +222,13 @@ func (c *Controller) put(x *override, name spangate.OverrideName, made *atomic.U
 	return x.self
 }
 
-// live returns how many overrides are live.
-func (o *overrides) live() (n int) {
+// live returns how many overrides are live in v.
+func (o *overrides) live(v *view) (n int) {
 	now := time.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, x := range o.byID {
-		if o.idleAt(x).After(now) {
+		if o.idleAt(x).After(now) && len(x.in(v)) > 0 {
 			n++
 		}
 	}
@@ -424,7 +434,7 @@ func (c *Controller) countOverrides(v *view) Overrides {
 		slices.SortFunc(refused, func(a, b Count) int { return strings.Compare(a.Reason, b.Reason) })
 	}
 	return Overrides{
-		Admitted: v.intent.admit, Live: o.live(), Budget: c.options.budget,
+		Admitted: v.intent.admit, Live: o.live(v), Budget: c.options.budget,
 		Chosen: o.chosen.Load(), Received: o.received.Load(), Started: o.spans.Load(), Sampled: o.sampled.Load(),
 		Cut: o.cut.counts(), Refused: refused,
 	}

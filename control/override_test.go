@@ -356,6 +356,51 @@ func TestFreePlaceIsUsed(t *testing.T) {
 	})
 }
 
+func TestOverrideThatTurnsNothingOnIsNotLive(t *testing.T) {
+	for name, end := range map[string]func(*fixture, control.Lease) error{
+		"released": func(_ *fixture, l control.Lease) error { return l.Release() },
+		"closed":   func(f *fixture, _ control.Lease) error { return f.Close() },
+		"revoked": func(f *fixture, l control.Lease) error {
+			_, err := f.Lease(control.LeaseRequest{Owner: "ann", Revoke: l.ID(), TTL: time.Hour})
+			return err
+		},
+	} {
+		f := newFixture(t)
+		l := f.grant(t, control.LeaseRequest{Spec: "all", Share: 1, TTL: time.Hour})
+		require.NotNil(t, f.Begin(trace(0, 1), ""))
+		require.Equal(t, 1, f.State().Overrides.Live)
+		require.NoError(t, end(f, l))
+		require.Zero(t, f.State().Overrides.Live, name)
+	}
+	f := newFixture(t, control.AdmitOverrides(nil))
+	f.Admit(token("a", "nope", time.Hour))
+	require.Zero(t, f.State().Overrides.Live, "of a group of other processes")
+}
+
+func TestReleasedLeaseFreesTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, control.OverrideBudget(control.Budget{Traces: 100}))
+		begin := func() (begun int) {
+			for i := range 200 {
+				if f.Begin(trace(uint64(i), 1), "") != nil {
+					begun++
+				}
+			}
+			return begun
+		}
+		l := f.grant(t, control.LeaseRequest{Spec: "all", Share: 1, TTL: time.Hour})
+		require.Equal(t, 100, begin())
+		require.NoError(t, l.Release())
+		f.grant(t, control.LeaseRequest{Spec: "sandbox", Match: "customer=42", TTL: time.Hour})
+		require.Nil(t, f.offer("42"), "one search a second")
+		sleep(time.Second)
+		require.Equal(t, "sandbox", f.overridden(f.offer("42")))
+		require.Equal(t, 1, f.State().Overrides.Live)
+		f.grant(t, control.LeaseRequest{Spec: "job", Share: 1, TTL: time.Hour})
+		require.Equal(t, 99, begin(), "the override that turns something on keeps its place")
+	})
+}
+
 func TestRateHoldsIfACallerComesLate(t *testing.T) {
 	var r control.Rate
 	require.True(t, control.Take(&r, 7, 1))

@@ -234,7 +234,8 @@ type Preset struct {
 type Overrides struct {
 	// Admitted reports whether overrides that come from other processes have an effect.
 	Admitted bool `json:"admitted"`
-	// Live is how many overrides had an effect within the last minute and have not ended.
+	// Live is how many overrides began or had an effect within the last minute, have not ended and still
+	// select a group.
 	Live int `json:"live"`
 	// Chosen is how many overrides leases of this process have given to traces.
 	Chosen string `json:"chosen"`
