@@ -71,7 +71,8 @@ type override struct {
 	resolved atomic.Pointer[resolved]
 	spans    atomic.Int64 // turned on
 	used     atomic.Int64 // when it last began or turned on a span, as a duration since overrides.start
-	// unsampled is why it has no more spans sampled, as in wire.Overrides.Cut; nil until a limit was reached.
+	// unsampled is nil until a span was not sampled. Then none is, and it has the reason: one of
+	// wire.Overrides.Cut, or empty.
 	unsampled atomic.Pointer[string]
 }
 
@@ -98,7 +99,11 @@ func (o *override) in(v *view) words {
 // sampler drops is sampled. It takes no lock, and allocates only at the first span of a generation.
 func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
 	all, words := &o.c.overrides, o.in(o.c.view.Load())
-	if g == nil && !words.reachable() || g != nil && words[g]&m == 0 {
+	switch {
+	case g != nil && words[g]&m == 0:
+		return false
+	case g == nil && !words.reachable():
+		o.stopSampling("")
 		return false
 	}
 	now := time.Now()
@@ -109,7 +114,9 @@ func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
 	if g == nil {
 		rate = &all.sampleRate
 		if cut := o.unsampled.Load(); cut != nil {
-			all.cut.add(*cut)
+			if *cut != "" {
+				all.cut.add(*cut)
+			}
 			return false
 		}
 	}
@@ -137,8 +144,9 @@ func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
 	return true
 }
 
-// stopSampling has on refuse all further samples, for the reason cut: one that is refused now and not in
-// the next second leaves a span without its parent.
+// stopSampling has on refuse all further samples: one that is refused now and not later, when a limit is
+// lifted or a second has passed, leaves a span without its parent. cut is the reason, or empty if it is
+// none of the budget.
 func (o *override) stopSampling(cut string) { o.unsampled.CompareAndSwap(nil, &cut) }
 
 // rate counts events of the current second. The zero value is ready to use.

@@ -347,6 +347,20 @@ func TestBudgetLeavesNoSampledSpanWithoutItsParent(t *testing.T) {
 	}
 }
 
+func TestRefusedSampleStaysRefused(t *testing.T) {
+	p := newProcess(t, otelsdk.SampleOverridden(sdktrace.ParentBased(sdktrace.NeverSample())), control.Budget{})
+	_, err := p.Controller.Lease(control.LeaseRequest{Owner: "ann", Spec: "verify", Match: "customer=42", TTL: time.Minute})
+	require.NoError(t, err)
+	ctx := p.Controller.Offer(t.Context(), func(string) string { return "42" })
+	require.NoError(t, p.Controller.SetLimits(control.Limits{Deny: "verify"}))
+	ctx, root := p.TracerProvider.Tracer("job").Start(ctx, "root")
+	require.NoError(t, p.Controller.SetLimits(control.Limits{}))
+	_, child := p.TracerProvider.Tracer("job").Start(ctx, "child")
+	child.End()
+	root.End()
+	require.Empty(t, p.exported.GetSpans(), "the child of a span that is not sampled")
+}
+
 func TestOverrideThatTheLimitsLeaveNothingIsNotSampled(t *testing.T) {
 	p := newProcess(t, otelsdk.SampleOverridden(sdktrace.NeverSample()), control.Budget{})
 	lease, err := p.Controller.Lease(control.LeaseRequest{Owner: "ann", Spec: "verify", Match: "customer=42", TTL: time.Minute})
@@ -356,7 +370,10 @@ func TestOverrideThatTheLimitsLeaveNothingIsNotSampled(t *testing.T) {
 	require.NoError(t, p.Controller.SetLimits(control.Limits{Deny: "verify"}))
 	require.False(t, o.Sample())
 	require.NoError(t, p.Controller.SetLimits(control.Limits{}))
-	require.True(t, o.Sample())
+	require.False(t, o.Sample(), "a span beneath one that was dropped")
+	o = spangate.OverrideFromContext(p.Controller.Offer(t.Context(), func(string) string { return "42" }))
+	require.True(t, o.Sample(), "of another trace")
 	require.NoError(t, lease.Release())
 	require.False(t, o.Sample())
+	require.Empty(t, p.Controller.State().Overrides.Cut, "no budget was reached")
 }
