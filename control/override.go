@@ -243,8 +243,9 @@ func (o *overrides) live(v *view) (n int) {
 	return n
 }
 
-// give returns an override for a trace that details have chosen.
-func (c *Controller) give(v *view, made choice, suffix string, words func(*view) words) *spangate.Override {
+// give returns an override for a trace that details have chosen. It turns on what these details do, and
+// not what is leased later: its name, by which it is revoked and goes on to other processes, is theirs.
+func (c *Controller) give(v *view, made choice, suffix string, details []*detail) *spangate.Override {
 	name := spangate.OverrideName{Spec: made.spec, ID: made.id + "-" + suffix}
 	now := time.Now()
 	end := earlier(made.end, now.Add(c.options.budget.Time))
@@ -252,6 +253,7 @@ func (c *Controller) give(v *view, made choice, suffix string, words func(*view)
 		return nil
 	}
 	name.End = end.Round(0)
+	words := func(v *view) words { return v.rules.of(details, v.intent) }
 	return c.put(&override{words: words, end: end}, name, &c.overrides.chosen)
 }
 
@@ -268,7 +270,8 @@ func (c *Controller) give(v *view, made choice, suffix string, words func(*view)
 // of a smaller one. An id that is not random gives another share than was requested.
 //
 // Details that choose one trace act together. The override ends with the first of them, or
-// after [Budget.Time]; what a detail has turned on in this process goes off with its lease.
+// after [Budget.Time]; what a detail has turned on in this process goes off with its lease, or
+// if the lease's id is revoked. A detail that is leased later does not act on a trace that has an override.
 func (c *Controller) Begin(id [16]byte, traceState string) *spangate.Override {
 	if c.usable() != nil {
 		return nil
@@ -282,7 +285,7 @@ func (c *Controller) Begin(id [16]byte, traceState string) *spangate.Override {
 	if made.id == "" {
 		return nil
 	}
-	return c.give(v, made, hex.EncodeToString(id[8:]), func(v *view) words { return v.rules.level(randomness).words })
+	return c.give(v, made, hex.EncodeToString(id[8:]), v.rules.chosenBy(randomness))
 }
 
 // Offer returns ctx with the override that leases with a Match give to a request, if its fields
@@ -319,20 +322,10 @@ func (c *Controller) Offer(ctx context.Context, lookup func(field string) string
 	}
 	slices.SortFunc(matched, func(a, b *detail) int { return byEnd(a.lease, b.lease) })
 	var made choice
-	ids := make([]string, 0, len(matched))
 	for _, d := range matched {
 		made, _ = made.with(v.Generation, d)
-		ids = append(ids, d.id)
 	}
-	o := c.give(v, made, strings.ToLower(rand.Text()[:13]), func(v *view) words {
-		union := words{}
-		for _, id := range ids {
-			if d := v.rules.byID[id]; d != nil {
-				union = union.or(d.words)
-			}
-		}
-		return union
-	})
+	o := c.give(v, made, strings.ToLower(rand.Text()[:13]), matched)
 	if o == nil {
 		return ctx
 	}

@@ -479,6 +479,57 @@ func TestRevocationByEveryPrefixOfAnID(t *testing.T) {
 	}
 }
 
+func TestReleasedThenGrantedAgain(t *testing.T) {
+	f := newFixture(t)
+	first := f.grant(t, control.LeaseRequest{Spec: "job", Share: 1})
+	o := f.Begin(trace(0, 1), "")
+	later := f.grant(t, control.LeaseRequest{Spec: "sandbox", Share: 1, TTL: time.Hour})
+	require.Equal(t, "job", f.overridden(o), "of the lease that gave it, and of none granted later")
+	require.NoError(t, first.Release())
+	require.Empty(t, f.overridden(o))
+	require.Equal(t, "sandbox", f.overridden(f.Begin(trace(0, 2), "")))
+	f.grant(t, control.LeaseRequest{Revoke: later.ID()})
+	require.Nil(t, f.Begin(trace(0, 3), ""))
+}
+
+func TestRevokedLeaseEndsWhatItGives(t *testing.T) {
+	for _, match := range []bool{false, true} {
+		f := newFixture(t)
+		var leases []control.Lease
+		for i, spec := range []string{"job", "sandbox"} {
+			req := control.LeaseRequest{Spec: spec, Share: 1, TTL: time.Duration(i+1) * time.Hour}
+			if match {
+				req.Share, req.Match = 0, "customer=42"
+			}
+			leases = append(leases, f.grant(t, req))
+		}
+		o := f.Begin(trace(0, 1), "")
+		if match {
+			o = f.offer("42")
+		}
+		require.Equal(t, "job,sandbox", f.overridden(o))
+		other, left := leases[1], "job"
+		if strings.HasPrefix(o.Name().ID, other.ID()) {
+			other, left = leases[0], "sandbox"
+		}
+		f.grant(t, control.LeaseRequest{Revoke: other.ID()})
+		require.Equal(t, left, f.overridden(o), "although its id begins with that of the other lease")
+	}
+}
+
+// A detail whose groups a larger share has too goes on with them when that share is released.
+func TestTraceKeepsWhatASecondLeaseOfTheSameGroupsGives(t *testing.T) {
+	f := newFixture(t)
+	large := f.grant(t, control.LeaseRequest{Spec: "sandbox", Share: 0.5})
+	small := f.grant(t, control.LeaseRequest{Spec: "sandbox", Share: 0.25})
+	both, one := f.Begin(trace(always, 1), ""), f.Begin(trace(3<<54-1, 1), "")
+	require.NoError(t, large.Release())
+	require.Equal(t, "sandbox", f.overridden(both))
+	require.Empty(t, f.overridden(one))
+	require.NoError(t, small.Release())
+	require.Empty(t, f.overridden(both))
+}
+
 func TestBadDetailIsRefused(t *testing.T) {
 	f := newFixture(t)
 	for _, c := range []struct {
