@@ -93,6 +93,9 @@ func parseMatch(text string) (conditions []condition, problem string) {
 		if field == "" || value == "" {
 			return nil, strconv.Quote(spec.Head(entry)) + " is no field and value"
 		}
+		if slices.ContainsFunc(conditions, func(c condition) bool { return c.field == field && c.value != value }) {
+			return nil, strconv.Quote(spec.Head(entry)) + " contradicts another value of the field, so no request matches"
+		}
 		conditions = append(conditions, condition{field, value})
 	}
 	return conditions, ""

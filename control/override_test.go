@@ -547,6 +547,7 @@ func TestBadDetailIsRefused(t *testing.T) {
 		{control.LeaseRequest{Spec: "job", Match: "a=b,"}, "match", `"" is no field`},
 		{control.LeaseRequest{Spec: "job", Match: "a= "}, "match", "is no field"},
 		{control.LeaseRequest{Spec: "job", Match: "=b"}, "match", "is no field"},
+		{control.LeaseRequest{Spec: "job", Match: "a=1,b=2, a = 2"}, "match", `" a = 2" contradicts another value`},
 		{control.LeaseRequest{Spec: "job", Match: "a=b\nc"}, "match", "one line"},
 		{control.LeaseRequest{Spec: "job", Match: "a=" + strings.Repeat("x", control.MaxMatchLen)}, "match", "at most 1024"},
 		{control.LeaseRequest{Spec: "job" + strings.Repeat(",job", 30), Match: "a=b"}, "match", "at most 160 bytes, percent-encoded"},
@@ -570,6 +571,7 @@ func TestBadDetailIsRefused(t *testing.T) {
 	_, err := f.Lease(control.LeaseRequest{Owner: "ann", TTL: time.Minute, Share: 0.5, Spec: "jop"})
 	require.ErrorIs(t, err, spangate.ErrUnknownName)
 	require.Empty(t, f.State().Leases)
+	f.grant(t, control.LeaseRequest{Spec: "job", Match: "a=1,a = 1"})
 	for _, b := range []control.Budget{{Traces: -1}, {SpansPerSecond: -1}, {SpansPerTrace: math.MaxInt32 + 1}, {Time: -1}} {
 		_, err := control.New(f.registry, control.OverrideBudget(b))
 		require.ErrorContains(t, err, "bad option: OverrideBudget with ")
