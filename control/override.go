@@ -334,7 +334,7 @@ func (c *Controller) Offer(ctx context.Context, lookup func(field string) string
 
 // Admit returns the override of this name, which has come from another process, or nil if it is
 // refused: without [AdmitOverrides]; if its end has passed or is further off than [MaxTTL]
-// allows; if a lease revokes its id; or if no override can have its spec or id. Two of one id are
+// allows and an hour, for clocks that differ; if a lease revokes its id; or if no override can have its spec or id. Two of one id are
 // the same override and share its budget. One for which [Budget] has no room turns nothing on here, and
 // goes on to other processes.
 //
@@ -353,7 +353,7 @@ func (c *Controller) Admit(name spangate.OverrideName) *spangate.Override {
 		reason = wire.RefusedMalformed
 	case left <= 0:
 		reason = wire.RefusedExpired
-	case left > c.options.maxTTL:
+	case left-clockSkew > c.options.maxTTL: // not maxTTL+clockSkew, which may overflow
 		reason = wire.RefusedFarEnd
 	case v.intent.revokes(name.ID):
 		reason = wire.RefusedRevoked
@@ -374,6 +374,9 @@ func (c *Controller) Admit(name spangate.OverrideName) *spangate.Override {
 	}
 	return spangate.NewOverride(name, nil)
 }
+
+// clockSkew is how far the clock of another process may be ahead, as in package otelgate.
+const clockSkew = time.Hour
 
 // maxOverrideSpec is the length in bytes of the longest spec of an override of another process.
 const maxOverrideSpec = 256

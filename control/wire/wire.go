@@ -275,7 +275,7 @@ const (
 	RefusedNotAdmitted = "not admitted"     // the program admits none
 	RefusedMalformed   = "malformed"        // a spec or id that no override has
 	RefusedExpired     = "expired"          // its end has passed
-	RefusedFarEnd      = "too far ahead"    // its end is further off than a lease's may be
+	RefusedFarEnd      = "too far ahead"    // its end is more than an hour further off than a lease's may be
 	RefusedRevoked     = "revoked"          // a lease revokes it
 )
 
