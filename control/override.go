@@ -5,7 +5,7 @@ package control
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
+	"encoding/base64"
 	"iter"
 	"maps"
 	"slices"
@@ -285,7 +285,8 @@ func (c *Controller) Begin(id [16]byte, traceState string) *spangate.Override {
 	if made.id == "" {
 		return nil
 	}
-	return c.give(v, made, hex.EncodeToString(id[8:]), v.rules.chosenBy(randomness))
+	// Not in hexadecimal, with which a spec of MaxDetailSpecLen would not fit into a header.
+	return c.give(v, made, base64.RawURLEncoding.EncodeToString(id[:]), v.rules.chosenBy(randomness))
 }
 
 // Offer returns ctx with the override that leases with a Match give to a request, if its fields

@@ -164,6 +164,18 @@ func TestShareIsDecidedByTheTrace(t *testing.T) {
 	require.Equal(t, 256, n)
 }
 
+func TestTracesThatDifferInTheirFirstBytesHaveOverridesOfTheirOwn(t *testing.T) {
+	f := newFixture(t, control.OverrideBudget(control.Budget{SpansPerTrace: 1}))
+	l := f.grant(t, control.LeaseRequest{Spec: "sandbox", Share: 1})
+	for i := range byte(3) {
+		o := f.Begin([16]byte{0: i, 15: 7}, "")
+		require.Equal(t, l.ID()+"-"+[]string{"AA", "AQ", "Ag"}[i]+"AAAAAAAAAAAAAAAAAABw", o.Name().ID)
+		require.True(t, o.On(&f.gate, spangate.BitSandbox))
+		require.False(t, o.On(&f.gate, spangate.BitSandbox), "its own budget")
+		require.Same(t, o, f.Begin([16]byte{0: i, 15: 7}, ""))
+	}
+}
+
 func TestDetailsOfOneTraceActTogether(t *testing.T) {
 	for name, c := range map[string]struct{ first, second, spec, on string }{
 		"others":            {"sandbox", "verify", "sandbox,verify", "verify,sandbox"},

@@ -11,6 +11,7 @@ import (
 	"encoding/binary"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -261,6 +262,20 @@ func TestShareBesideASamplerSamplesTheTracesOfBoth(t *testing.T) {
 		}
 		require.Positive(t, in)
 	}
+}
+
+// The ID of a trace leaves room in the header for the longest spec of a detail, and a signature.
+func TestOverrideOfAShareTravelsWithTheLongestSpec(t *testing.T) {
+	p := newProcess(t, sdktrace.AlwaysSample(), control.Budget{})
+	spec := strings.Repeat("verify,", 17) + "verifying"
+	spec = spec[:len(spec)-2]
+	require.Len(t, url.PathEscape(spec), control.MaxDetailSpecLen)
+	_, err := p.Controller.Lease(control.LeaseRequest{Owner: "ann", Spec: spec, Share: 1, TTL: time.Hour, AllowPending: true})
+	require.NoError(t, err)
+	carrier := propagation.MapCarrier{}
+	p.Propagator.Inject(spangate.ContextWithOverride(t.Context(), p.Controller.Begin([16]byte{0: 0xff, 15: 0xff}, "")), carrier)
+	require.NotEmpty(t, carrier["baggage"])
+	require.Equal(t, spec, spangate.OverrideFromContext(p.Propagator.Extract(context.Background(), carrier)).Name().Spec)
 }
 
 // A token that is sent again and again samples no more than the budget of its override.
