@@ -38,18 +38,19 @@ const (
 	typeForm = "application/x-www-form-urlencoded"
 )
 
-// shape is what the body of a route holds: the fields, and sets of fields of which one must be
-// present.
+// shape is what the body of a route holds: the fields, sets of fields of which one must be
+// present, and fields that must not be empty.
 type shape struct {
 	route    string
 	fields   []string
 	required [][]string
+	notEmpty []string
 }
 
 var (
-	putShape   = &shape{"PUT /", fieldsOf[wire.Baseline](), [][]string{{"spec"}}}
-	postShape  = &shape{"POST /leases", fieldsOf[wire.LeaseRequest](), [][]string{{"ttl"}, {"spec", "quiet", "revoke"}}}
-	patchShape = &shape{"PATCH /leases/{id}", fieldsOf[wire.LeasePatch](), [][]string{{"ttl"}}}
+	putShape   = &shape{"PUT /", fieldsOf[wire.Baseline](), [][]string{{"spec"}}, nil}
+	postShape  = &shape{"POST /leases", fieldsOf[wire.LeaseRequest](), [][]string{{"ttl"}, {"spec", "quiet", "revoke"}}, []string{"share", "match"}}
+	patchShape = &shape{"PATCH /leases/{id}", fieldsOf[wire.LeasePatch](), [][]string{{"ttl"}}, nil}
 	shapes     = []*shape{putShape, postShape, patchShape}
 )
 
@@ -109,7 +110,7 @@ func decode[T any](r *http.Request, s *shape) (in T, listed map[string]bool, err
 		}
 		err = badField(wire.CodeBadField, e.Field, must)
 	}
-	return in, f.listed, cmp.Or(err, f.missing(), checkQuery(r))
+	return in, f.listed, cmp.Or(err, f.missing(), f.empty(r), checkQuery(r))
 }
 
 // fields are the fields of a body.
@@ -124,6 +125,18 @@ func (f *fields) missing() error {
 	for _, oneOf := range f.shape.required {
 		if !slices.ContainsFunc(oneOf, func(name string) bool { return len(f.values[name]) > 0 && string(f.values[name]) != "null" }) {
 			return badField(wire.CodeMissingField, oneOf[0], "it is missing")
+		}
+	}
+	return nil
+}
+
+// empty returns an error if a field is given and empty that must not be: a client that lost the value of
+// share or match would get a lease on all traces. The form of the page is exempt: without a script it
+// sends every field.
+func (f *fields) empty(r *http.Request) error {
+	for _, name := range f.shape.notEmpty {
+		if string(f.values[name]) == `""` && !prefersHTML(r.Header) {
+			return badField(wire.CodeBadField, name, "it is empty; leave it out for a lease on all traces")
 		}
 	}
 	return nil

@@ -93,6 +93,9 @@ func parseMatch(text string) (conditions []condition, problem string) {
 		if field == "" || value == "" {
 			return nil, strconv.Quote(spec.Head(entry)) + " is no field and value"
 		}
+		if slices.ContainsFunc(conditions, func(c condition) bool { return c.field == field && c.value != value }) {
+			return nil, strconv.Quote(spec.Head(entry)) + " contradicts another value of the field, so no request matches"
+		}
 		conditions = append(conditions, condition{field, value})
 	}
 	return conditions, ""
@@ -138,6 +141,7 @@ type choice struct {
 type rules struct {
 	byID    map[string]*detail
 	matches map[string]map[string][]*detail // by the field and value of their first condition
+	shares  []*detail                       // with Share, the largest first
 	levels  []level                         // by threshold
 }
 
@@ -158,7 +162,6 @@ func newRules(g plan.Generation, in intent) *rules {
 	for text := range in.details {
 		selected[text] = g.Words(text)
 	}
-	var shares []*detail
 	for _, l := range in.leases {
 		if !l.detail() {
 			continue
@@ -166,7 +169,7 @@ func newRules(g plan.Generation, in intent) *rules {
 		d := &detail{lease: l, words: selected[l.Spec]}
 		r.byID[l.id] = d
 		if l.Share != 0 {
-			shares = append(shares, d)
+			r.shares = append(r.shares, d)
 			continue
 		}
 		d.conditions, _ = parseMatch(l.Match)
@@ -176,9 +179,9 @@ func newRules(g plan.Generation, in intent) *rules {
 		}
 		r.matches[first.field][first.value] = append(r.matches[first.field][first.value], d)
 	}
-	slices.SortStableFunc(shares, func(a, b *detail) int { return cmp.Compare(b.Share, a.Share) })
+	slices.SortStableFunc(r.shares, func(a, b *detail) int { return cmp.Compare(b.Share, a.Share) })
 	var c choice
-	for _, d := range shares {
+	for _, d := range r.shares {
 		next, changed := c.with(g, d)
 		if !changed {
 			continue
@@ -203,6 +206,30 @@ func (r *rules) level(randomness uint64) choice {
 		return choice{}
 	}
 	return r.levels[i-1].choice
+}
+
+// chosenBy returns the details with Share that choose a trace of this randomness.
+func (r *rules) chosenBy(randomness uint64) []*detail {
+	n, _ := slices.BinarySearchFunc(r.shares, randomness, func(d *detail, t uint64) int {
+		if share.ThresholdOf(d.Share).Has(t) {
+			return -1
+		}
+		return 1
+	})
+	return r.shares[:n]
+}
+
+// of returns what those of details turn on that are still leased and that in does not revoke.
+func (r *rules) of(details []*detail, in intent) words {
+	union := words{}
+	for _, d := range details {
+		if now := r.byID[d.id]; now != nil && !in.revokes(d.id) {
+			for gate, word := range now.words {
+				union[gate] |= word
+			}
+		}
+	}
+	return union
 }
 
 // with returns c and what d gives too, and whether that is more. The spec of the two is their

@@ -57,10 +57,18 @@ func (in *intent) count(l *lease, n int) {
 	in.revoked.add(l.Revoke, n)
 }
 
-// revokes reports whether a lease revokes the override of this id.
+// revokes reports whether a lease revokes the override of this id: the id, or what is before one of
+// its '-'.
 func (in intent) revokes(id string) bool {
-	first, _, _ := strings.Cut(id, "-")
-	return in.revoked[id] > 0 || in.revoked[first] > 0
+	if len(in.revoked) == 0 {
+		return false
+	}
+	for i := range len(id) {
+		if id[i] == '-' && in.revoked[id[:i]] > 0 {
+			return true
+		}
+	}
+	return in.revoked[id] > 0
 }
 
 // counts has how many leases have each text that is not empty.

@@ -29,13 +29,11 @@ type modelLease struct {
 
 func (l modelLease) detail() bool { return l.value != "" || l.share > 0 }
 
-// modelOverride is an override that a controller has made: for a share of traces by randomness, or
-// else by a match of leases.
+// modelOverride is an override that a controller has made.
 type modelOverride struct {
 	*spangate.Override
-	randomness float64 // 0 to 1
-	matched    []string
-	end        time.Time
+	matched []string // the leases that chose its trace
+	end     time.Time
 }
 
 // model is a naive controller that computes everything on every read. Of the code under test it uses
@@ -100,7 +98,7 @@ func (m *model) turnsOn(o modelOverride) (gym, db spangate.Mask) {
 		return 0, 0
 	}
 	for id, l := range m.leases {
-		if slices.Contains(o.matched, id) || o.matched == nil && l.share > 0 && o.randomness >= 1-l.share {
+		if slices.Contains(o.matched, id) {
 			g, d := m.selects(l.spec)
 			gym, db = gym|g, db|d
 		}
@@ -218,13 +216,14 @@ func TestControllerMatchesTheModel(t *testing.T) {
 					var id [16]byte
 					binary.BigEndian.PutUint64(id[8:], rapid.Uint64().Draw(t, "id"))
 					want := modelOverride{Override: c.Begin(id, ""), end: time.Now().Add(time.Hour)}
-					want.randomness = float64(binary.BigEndian.Uint64(id[8:])&(1<<56-1)) / (1 << 56)
-					chosen := false
-					for _, l := range m.leases {
-						chosen = chosen || l.share > 0 && want.randomness >= 1-l.share
+					randomness := float64(binary.BigEndian.Uint64(id[8:])&(1<<56-1)) / (1 << 56)
+					for id, l := range m.leases {
+						if l.share > 0 && randomness >= 1-l.share {
+							want.matched = append(want.matched, id)
+						}
 					}
-					require.Equal(t, chosen, want.Override != nil)
-					if chosen {
+					require.Equal(t, want.matched != nil, want.Override != nil)
+					if want.Override != nil {
 						want.end = want.Name().End
 						require.False(t, want.end.After(time.Now().Add(time.Hour)))
 						overrides = append(overrides, want)

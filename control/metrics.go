@@ -42,11 +42,13 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 		metric.WithDescription("Overrides that leases gave to traces, or that came from other processes"), metric.WithUnit("{override}"))
 	overridden, err9 := meter.Int64ObservableCounter("spangate.overrides.spans",
 		metric.WithDescription("Spans that overrides have turned on"), metric.WithUnit("{span}"))
+	sampled, err12 := meter.Int64ObservableCounter("spangate.overrides.sampled",
+		metric.WithDescription("Spans that were sampled for overrides although the sampler dropped them"), metric.WithUnit("{span}"))
 	cut, err10 := meter.Int64ObservableCounter("spangate.overrides.cut",
 		metric.WithDescription("Overrides and spans that the budget of overrides has cut"))
 	refused, err11 := meter.Int64ObservableCounter("spangate.overrides.refused",
 		metric.WithDescription("Overrides of other processes that were refused"), metric.WithUnit("{override}"))
-	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11); err != nil {
+	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12); err != nil {
 		return err
 	}
 	m.registration, err1 = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
@@ -68,6 +70,7 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 		o.ObserveInt64(begun, observable(n.Chosen), metric.WithAttributes(attribute.String("spangate.override.origin", "lease")))
 		o.ObserveInt64(begun, observable(n.Received), metric.WithAttributes(attribute.String("spangate.override.origin", "process")))
 		o.ObserveInt64(overridden, observable(n.Started))
+		o.ObserveInt64(sampled, observable(n.Sampled))
 		reasons := func(counter metric.Int64ObservableCounter, counts []Count) {
 			for _, count := range counts {
 				o.ObserveInt64(counter, observable(count.N), metric.WithAttributes(attribute.String("spangate.override.reason", count.Reason)))
@@ -88,7 +91,7 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 		}
 		m.flush()
 		return nil
-	}, on, leases, dropped, started, withheld, overrides, begun, overridden, cut, refused)
+	}, on, leases, dropped, started, withheld, overrides, begun, overridden, sampled, cut, refused)
 	return err1
 }
 

@@ -170,6 +170,7 @@ func Roots(roots func(gate *spangate.Gate) spangate.Mask) Option {
 //	spangate.overrides         gauge     live overrides
 //	spangate.overrides.begun   counter   overrides; attribute spangate.override.origin is lease or process
 //	spangate.overrides.spans   counter   spans that overrides have turned on
+//	spangate.overrides.sampled counter   spans that were sampled for overrides although the sampler dropped them
 //	spangate.overrides.cut     counter   what the [Budget] has cut; attribute spangate.override.reason
 //	spangate.overrides.refused counter   overrides that were refused; the same attribute
 //	spangate.spans.started     counter   spans, with [Scopes]; attributes spangate.group and spangate.scope

@@ -5,7 +5,7 @@ package control
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
+	"encoding/base64"
 	"iter"
 	"maps"
 	"slices"
@@ -22,11 +22,12 @@ import (
 
 // Budget bounds what overrides cost a process. A field that is 0 has its default.
 type Budget struct {
-	// Traces is how many overrides can be live at once: they have not ended, and began or turned
-	// on a span within the last minute. The default is 1000.
+	// Traces is how many overrides can be live at once: they have not ended, select a group
+	// that the process has, and began or turned on a span within the last minute. The place of
+	// one that is no longer live is free within a second. The default is 1000.
 	Traces int
-	// SpansPerSecond is how many spans all overrides together turn on in a second. The
-	// default is 1000.
+	// SpansPerSecond is how many spans all overrides together turn on in a second, and how many
+	// they have sampled that the sampler dropped. The default is 1000.
 	SpansPerSecond int
 	// SpansPerTrace is how many spans one override turns on. The default is 10,000.
 	SpansPerTrace int
@@ -39,7 +40,8 @@ var defaultBudget = Budget{Traces: 1000, SpansPerSecond: 1000, SpansPerTrace: 10
 
 // OverrideBudget replaces the bounds on overrides. What they cut is counted in [State] and
 // [Metrics]. A guarded site that asks [spangate.Gate.OnContext] counts as a span. In SpansPerTrace, so does
-// a span that is sampled for an override only, beside what turned it on.
+// a span that is sampled for an override only, beside what turned it on. An override that was refused such
+// a span has none sampled from then on, so that no span is sampled without its parent.
 func OverrideBudget(b Budget) Option { return func(o *options) { o.budget = b } }
 
 // AdmitOverrides lets [Controller.Admit] admit overrides that come from other processes. They may
@@ -69,6 +71,9 @@ type override struct {
 	resolved atomic.Pointer[resolved]
 	spans    atomic.Int64 // turned on
 	used     atomic.Int64 // when it last began or turned on a span, as a duration since overrides.start
+	// unsampled is nil until a span was not sampled. Then none is, and it has the reason: one of
+	// wire.Overrides.Cut, or empty.
+	unsampled atomic.Pointer[string]
 }
 
 // resolved is what an override turns on in one generation.
@@ -77,10 +82,8 @@ type resolved struct {
 	words      words
 }
 
-// on decides whether a span starts whose groups m of g are off for all; for a nil g, whether one that the
-// sampler drops is sampled. It takes no lock, and allocates only at the first span of a generation.
-func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
-	v, all := o.c.view.Load(), &o.c.overrides
+// in returns what o turns on in v: nothing if it is revoked, or if the leases that gave it are gone.
+func (o *override) in(v *view) words {
 	r := o.resolved.Load()
 	if n := v.Number(); r == nil || r.generation != n {
 		r = &resolved{generation: n}
@@ -89,33 +92,62 @@ func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
 		}
 		o.resolved.Store(r)
 	}
-	if g == nil && !r.words.reachable() || g != nil && r.words[g]&m == 0 {
+	return r.words
+}
+
+// on decides whether a span starts whose groups m of g are off for all; for a nil g, whether one that the
+// sampler drops is sampled. It takes no lock, and allocates only at the first span of a generation.
+func (o *override) on(g *spangate.Gate, m spangate.Mask) bool {
+	all, words := &o.c.overrides, o.in(o.c.view.Load())
+	switch {
+	case g != nil && words[g]&m == 0:
+		return false
+	case g == nil && !words.reachable():
+		o.stopSampling("")
 		return false
 	}
 	now := time.Now()
 	if !now.Before(o.end) {
 		return false
 	}
-	budget, at := o.c.options.budget, now.Sub(all.start)
+	budget, at, rate := o.c.options.budget, now.Sub(all.start), &all.rate
+	if g == nil {
+		rate = &all.sampleRate
+		if cut := o.unsampled.Load(); cut != nil {
+			if *cut != "" {
+				all.cut.add(*cut)
+			}
+			return false
+		}
+	}
 	cut := ""
 	switch {
 	case o.spans.Add(1) > int64(budget.SpansPerTrace):
 		cut = wire.CutSpansPerTrace
-	case g != nil && !all.rate.take(int64(at/time.Second), budget.SpansPerSecond):
-		// Not for a sample: one that is refused now and not in the next second leaves a span without its parent.
+	case !rate.take(int64(at/time.Second), budget.SpansPerSecond):
 		cut = wire.CutSpansPerSecond
 	}
 	if cut != "" {
 		o.spans.Add(-1)
 		all.cut.add(cut)
+		if g == nil {
+			o.stopSampling(cut)
+		}
 		return false
 	}
 	o.used.Store(int64(at))
-	if g != nil {
+	if g == nil {
+		all.sampled.Add(1)
+	} else {
 		all.spans.Add(1)
 	}
 	return true
 }
+
+// stopSampling has on refuse all further samples: one that is refused now and not later, when a limit is
+// lifted or a second has passed, leaves a span without its parent. cut is the reason, or empty if it is
+// none of the budget.
+func (o *override) stopSampling(cut string) { o.unsampled.CompareAndSwap(nil, &cut) }
 
 // rate counts events of the current second. The zero value is ready to use.
 type rate struct {
@@ -142,14 +174,17 @@ func (r *rate) take(second int64, limit int) bool {
 
 // overrides are the overrides of a controller.
 type overrides struct {
-	start                   time.Time
-	rate                    rate
-	spans, chosen, received atomic.Uint64
-	cut, refused            tally
+	start                            time.Time
+	rate, sampleRate                 rate // apart, so that a span that is turned on and sampled counts once in each
+	spans, sampled, chosen, received atomic.Uint64
+	cut, refused                     tally
 
 	mu   sync.Mutex
 	byID map[string]*override // at most Budget.Traces
-	full time.Time            // until then, none of byID can be dropped
+	full time.Time            // until then, none of byID can be dropped, unless it turns nothing on
+	// When byID was last searched for what can be dropped, and the number of the generation then.
+	searched   time.Time
+	generation uint64
 }
 
 func (o *overrides) init() {
@@ -166,16 +201,17 @@ func (o *overrides) idleAt(x *override) time.Time {
 // put returns the override of x's name: the live one of the same id, or x. It returns nil if there are
 // too many.
 func (c *Controller) put(x *override, name spangate.OverrideName, made *atomic.Uint64) *spangate.Override {
-	o, now := &c.overrides, time.Now()
+	o, v, now := &c.overrides, c.view.Load(), time.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if old := o.byID[name.ID]; old != nil && now.Before(old.end) {
 		return old.self
 	}
-	if len(o.byID) >= c.options.budget.Traces && !now.Before(o.full) {
-		o.full = now.Add(idle)
+	// A search takes long if the budget is large, so there is at most one a second.
+	if len(o.byID) >= c.options.budget.Traces && now.Sub(o.searched) >= time.Second && (!now.Before(o.full) || o.generation != v.Number()) {
+		o.full, o.searched, o.generation = now.Add(idle), now, v.Number()
 		for id, old := range o.byID {
-			if at := o.idleAt(old); at.After(now) {
+			if at := o.idleAt(old); at.After(now) && len(old.in(v)) > 0 {
 				o.full = earlier(o.full, at)
 			} else {
 				delete(o.byID, id)
@@ -189,25 +225,27 @@ func (c *Controller) put(x *override, name spangate.OverrideName, made *atomic.U
 	x.c, x.self = c, spangate.NewOverride(name, x.on)
 	x.used.Store(int64(now.Sub(o.start)))
 	o.byID[name.ID] = x
+	o.full = earlier(o.full, o.idleAt(x))
 	made.Add(1)
 	return x.self
 }
 
-// live returns how many overrides are live.
-func (o *overrides) live() (n int) {
+// live returns how many overrides are live in v.
+func (o *overrides) live(v *view) (n int) {
 	now := time.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, x := range o.byID {
-		if o.idleAt(x).After(now) {
+		if o.idleAt(x).After(now) && len(x.in(v)) > 0 {
 			n++
 		}
 	}
 	return n
 }
 
-// give returns an override for a trace that details have chosen.
-func (c *Controller) give(v *view, made choice, suffix string, words func(*view) words) *spangate.Override {
+// give returns an override for a trace that details have chosen. It turns on what these details do, and
+// not what is leased later: its name, by which it is revoked and goes on to other processes, is theirs.
+func (c *Controller) give(v *view, made choice, suffix string, details []*detail) *spangate.Override {
 	name := spangate.OverrideName{Spec: made.spec, ID: made.id + "-" + suffix}
 	now := time.Now()
 	end := earlier(made.end, now.Add(c.options.budget.Time))
@@ -215,6 +253,7 @@ func (c *Controller) give(v *view, made choice, suffix string, words func(*view)
 		return nil
 	}
 	name.End = end.Round(0)
+	words := func(v *view) words { return v.rules.of(details, v.intent) }
 	return c.put(&override{words: words, end: end}, name, &c.overrides.chosen)
 }
 
@@ -231,7 +270,8 @@ func (c *Controller) give(v *view, made choice, suffix string, words func(*view)
 // those of a smaller one. An id that is not random gives another share than was requested.
 //
 // Details that choose one trace act together. The override ends with the first of them, or
-// after [Budget.Time]; what a detail has turned on in this process goes off with its lease.
+// after [Budget.Time]; what a detail has turned on in this process goes off with its lease, or
+// if the lease's id is revoked. A detail that is leased later does not act on a trace that has an override.
 func (c *Controller) Begin(id [16]byte, traceState string) *spangate.Override {
 	if c.usable() != nil {
 		return nil
@@ -245,7 +285,8 @@ func (c *Controller) Begin(id [16]byte, traceState string) *spangate.Override {
 	if made.id == "" {
 		return nil
 	}
-	return c.give(v, made, hex.EncodeToString(id[8:]), func(v *view) words { return v.rules.level(randomness).words })
+	// Not in hexadecimal, with which a spec of MaxDetailSpecLen would not fit into a header.
+	return c.give(v, made, base64.RawURLEncoding.EncodeToString(id[:]), v.rules.chosenBy(randomness))
 }
 
 // Offer returns ctx with the override that leases with a Match give to a request, if its fields
@@ -282,20 +323,10 @@ func (c *Controller) Offer(ctx context.Context, lookup func(field string) string
 	}
 	slices.SortFunc(matched, func(a, b *detail) int { return byEnd(a.lease, b.lease) })
 	var made choice
-	ids := make([]string, 0, len(matched))
 	for _, d := range matched {
 		made, _ = made.with(v.Generation, d)
-		ids = append(ids, d.id)
 	}
-	o := c.give(v, made, strings.ToLower(rand.Text()[:13]), func(v *view) words {
-		union := words{}
-		for _, id := range ids {
-			if d := v.rules.byID[id]; d != nil {
-				union = union.or(d.words)
-			}
-		}
-		return union
-	})
+	o := c.give(v, made, strings.ToLower(rand.Text()[:13]), matched)
 	if o == nil {
 		return ctx
 	}
@@ -304,7 +335,7 @@ func (c *Controller) Offer(ctx context.Context, lookup func(field string) string
 
 // Admit returns the override of this name, which has come from another process, or nil if it is
 // refused: without [AdmitOverrides]; if its end has passed or is further off than [MaxTTL]
-// allows; if a lease revokes its id; or if no override can have its spec or id. Two of one id are
+// allows and an hour, for clocks that differ; if a lease revokes its id; or if no override can have its spec or id. Two of one id are
 // the same override and share its budget. One for which [Budget] has no room turns nothing on here, and
 // goes on to other processes.
 //
@@ -323,7 +354,7 @@ func (c *Controller) Admit(name spangate.OverrideName) *spangate.Override {
 		reason = wire.RefusedMalformed
 	case left <= 0:
 		reason = wire.RefusedExpired
-	case left > c.options.maxTTL:
+	case left-clockSkew > c.options.maxTTL: // not maxTTL+clockSkew, which may overflow
 		reason = wire.RefusedFarEnd
 	case v.intent.revokes(name.ID):
 		reason = wire.RefusedRevoked
@@ -345,16 +376,19 @@ func (c *Controller) Admit(name spangate.OverrideName) *spangate.Override {
 	return spangate.NewOverride(name, nil)
 }
 
+// clockSkew is how far the clock of another process may be ahead, as in package otelgate.
+const clockSkew = time.Hour
+
 // maxOverrideSpec is the length in bytes of the longest spec of an override of another process.
 const maxOverrideSpec = 256
 
 // Overrides counts what overrides did in this process, as in [wire.Overrides].
 type Overrides struct {
-	Admitted                  bool
-	Live                      int
-	Chosen, Received, Started uint64
-	Cut, Refused              []Count // sorted by reason
-	Budget                    Budget
+	Admitted                           bool
+	Live                               int
+	Chosen, Received, Started, Sampled uint64
+	Cut, Refused                       []Count // sorted by reason
+	Budget                             Budget
 }
 
 // Count is how often something happened for one reason.
@@ -405,8 +439,8 @@ func (c *Controller) countOverrides(v *view) Overrides {
 		slices.SortFunc(refused, func(a, b Count) int { return strings.Compare(a.Reason, b.Reason) })
 	}
 	return Overrides{
-		Admitted: v.intent.admit, Live: o.live(), Budget: c.options.budget,
-		Chosen: o.chosen.Load(), Received: o.received.Load(), Started: o.spans.Load(),
+		Admitted: v.intent.admit, Live: o.live(v), Budget: c.options.budget,
+		Chosen: o.chosen.Load(), Received: o.received.Load(), Started: o.spans.Load(), Sampled: o.sampled.Load(),
 		Cut: o.cut.counts(), Refused: refused,
 	}
 }

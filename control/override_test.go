@@ -164,6 +164,18 @@ func TestShareIsDecidedByTheTrace(t *testing.T) {
 	require.Equal(t, 256, n)
 }
 
+func TestTracesThatDifferInTheirFirstBytesHaveOverridesOfTheirOwn(t *testing.T) {
+	f := newFixture(t, control.OverrideBudget(control.Budget{SpansPerTrace: 1}))
+	l := f.grant(t, control.LeaseRequest{Spec: "sandbox", Share: 1})
+	for i := range byte(3) {
+		o := f.Begin([16]byte{0: i, 15: 7}, "")
+		require.Equal(t, l.ID()+"-"+[]string{"AA", "AQ", "Ag"}[i]+"AAAAAAAAAAAAAAAAAABw", o.Name().ID)
+		require.True(t, o.On(&f.gate, spangate.BitSandbox))
+		require.False(t, o.On(&f.gate, spangate.BitSandbox), "its own budget")
+		require.Same(t, o, f.Begin([16]byte{0: i, 15: 7}, ""))
+	}
+}
+
 func TestDetailsOfOneTraceActTogether(t *testing.T) {
 	for name, c := range map[string]struct{ first, second, spec, on string }{
 		"others":            {"sandbox", "verify", "sandbox,verify", "verify,sandbox"},
@@ -343,6 +355,64 @@ func TestOverrideThatStartsSpansStaysLive(t *testing.T) {
 	})
 }
 
+func TestFreePlaceIsUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, control.AdmitOverrides(nil), control.OverrideBudget(control.Budget{Traces: 2}))
+		f.Admit(token("a", "sandbox", time.Hour))
+		for i := range 5 {
+			require.Equal(t, "sandbox", f.overridden(f.Admit(token(fmt.Sprint("short", i), "sandbox", time.Second))), i)
+			sleep(2 * time.Second)
+			require.Equal(t, 1, f.State().Overrides.Live)
+		}
+		require.Empty(t, f.State().Overrides.Cut)
+	})
+}
+
+func TestOverrideThatTurnsNothingOnIsNotLive(t *testing.T) {
+	for name, end := range map[string]func(*fixture, control.Lease) error{
+		"released": func(_ *fixture, l control.Lease) error { return l.Release() },
+		"closed":   func(f *fixture, _ control.Lease) error { return f.Close() },
+		"revoked": func(f *fixture, l control.Lease) error {
+			_, err := f.Lease(control.LeaseRequest{Owner: "ann", Revoke: l.ID(), TTL: time.Hour})
+			return err
+		},
+	} {
+		f := newFixture(t)
+		l := f.grant(t, control.LeaseRequest{Spec: "all", Share: 1, TTL: time.Hour})
+		require.NotNil(t, f.Begin(trace(0, 1), ""))
+		require.Equal(t, 1, f.State().Overrides.Live)
+		require.NoError(t, end(f, l))
+		require.Zero(t, f.State().Overrides.Live, name)
+	}
+	f := newFixture(t, control.AdmitOverrides(nil))
+	f.Admit(token("a", "nope", time.Hour))
+	require.Zero(t, f.State().Overrides.Live, "of a group of other processes")
+}
+
+func TestReleasedLeaseFreesTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, control.OverrideBudget(control.Budget{Traces: 100}))
+		begin := func() (begun int) {
+			for i := range 200 {
+				if f.Begin(trace(uint64(i), 1), "") != nil {
+					begun++
+				}
+			}
+			return begun
+		}
+		l := f.grant(t, control.LeaseRequest{Spec: "all", Share: 1, TTL: time.Hour})
+		require.Equal(t, 100, begin())
+		require.NoError(t, l.Release())
+		f.grant(t, control.LeaseRequest{Spec: "sandbox", Match: "customer=42", TTL: time.Hour})
+		require.Nil(t, f.offer("42"), "one search a second")
+		sleep(time.Second)
+		require.Equal(t, "sandbox", f.overridden(f.offer("42")))
+		require.Equal(t, 1, f.State().Overrides.Live)
+		f.grant(t, control.LeaseRequest{Spec: "job", Share: 1, TTL: time.Hour})
+		require.Equal(t, 99, begin(), "the override that turns something on keeps its place")
+	})
+}
+
 func TestRateHoldsIfACallerComesLate(t *testing.T) {
 	var r control.Rate
 	require.True(t, control.Take(&r, 7, 1))
@@ -359,7 +429,7 @@ func TestAdmit(t *testing.T) {
 			"malformed": {token("", "all", time.Minute), token("a b", "all", time.Minute), token(strings.Repeat("x", 65), "all", time.Minute),
 				token("a", "", time.Minute), token("a", " ", time.Minute), token("a", "a b", time.Minute), token("a", strings.Repeat("a", 257), time.Minute)},
 			"expired":       {token("a", "all", 0), {ID: "a", Spec: "all"}},
-			"too far ahead": {token("a", "all", time.Hour+1), token("a", "all", math.MaxInt64)},
+			"too far ahead": {token("a", "all", 2*time.Hour+1), token("a", "all", math.MaxInt64)},
 		} {
 			for _, name := range names {
 				require.Nil(t, f.Admit(name), "%s: %v", reason, name)
@@ -367,7 +437,7 @@ func TestAdmit(t *testing.T) {
 		}
 		require.Equal(t, []control.Count{{Reason: "expired", N: 4}, {Reason: "malformed", N: 7}, {Reason: "too far ahead", N: 2}, {Reason: "untrusted", N: 5}}, f.State().Overrides.Refused)
 		for range 3 {
-			require.NotNil(t, f.Admit(token(strings.Repeat("x", 64), "unknown,nope", time.Hour)), "for other processes")
+			require.NotNil(t, f.Admit(token(strings.Repeat("x", 64), "unknown,nope", 2*time.Hour)), "for other processes")
 		}
 		a := f.Admit(token("a", "sandbox", time.Minute))
 		require.Same(t, a, f.Admit(token("a", "all", time.Hour)), "a replay is the same override")
@@ -377,7 +447,9 @@ func TestAdmit(t *testing.T) {
 		require.EqualValues(t, 2, f.State().Overrides.Received)
 		require.Equal(t, "job", f.overridden(f.Admit(token("a", "job", time.Minute))), "another token of the same id")
 	})
-	f := newFixture(t)
+	f := newFixture(t, control.AdmitOverrides(nil), control.MaxTTL(math.MaxInt64))
+	require.NotNil(t, f.Admit(token("a", "all", math.MaxInt64)))
+	f = newFixture(t)
 	require.Nil(t, f.Admit(token("a", "all", time.Minute)), "by default")
 	require.Zero(t, f.gate.Reach())
 	require.Equal(t, []control.Count{{Reason: "not admitted", N: 1}}, f.State().Overrides.Refused)
@@ -409,6 +481,69 @@ func TestRevocation(t *testing.T) {
 	require.Empty(t, f.overridden(ab), "a revokes it too")
 }
 
+func TestRevocationByEveryPrefixOfAnID(t *testing.T) {
+	const id = "shop-eu--7-"
+	for prefix, revoked := range map[string]bool{"shop": true, "shop-eu": true, "shop-eu-": true, "shop-eu--7": true, id: true,
+		"sho": false, "shop-": false, "shop-e": false, "shop-eu--": false, "eu": false, id + "-": false} {
+		f := newFixture(t, control.AdmitOverrides(nil))
+		o := f.Admit(token(id, "sandbox", time.Minute))
+		f.grant(t, control.LeaseRequest{Revoke: prefix})
+		require.Equal(t, revoked, f.overridden(o) == "", prefix)
+		require.Equal(t, revoked, f.Admit(token(id, "sandbox", time.Minute)) == nil, prefix)
+	}
+}
+
+func TestReleasedThenGrantedAgain(t *testing.T) {
+	f := newFixture(t)
+	first := f.grant(t, control.LeaseRequest{Spec: "job", Share: 1})
+	o := f.Begin(trace(0, 1), "")
+	later := f.grant(t, control.LeaseRequest{Spec: "sandbox", Share: 1, TTL: time.Hour})
+	require.Equal(t, "job", f.overridden(o), "of the lease that gave it, and of none granted later")
+	require.NoError(t, first.Release())
+	require.Empty(t, f.overridden(o))
+	require.Equal(t, "sandbox", f.overridden(f.Begin(trace(0, 2), "")))
+	f.grant(t, control.LeaseRequest{Revoke: later.ID()})
+	require.Nil(t, f.Begin(trace(0, 3), ""))
+}
+
+func TestRevokedLeaseEndsWhatItGives(t *testing.T) {
+	for _, match := range []bool{false, true} {
+		f := newFixture(t)
+		var leases []control.Lease
+		for i, spec := range []string{"job", "sandbox"} {
+			req := control.LeaseRequest{Spec: spec, Share: 1, TTL: time.Duration(i+1) * time.Hour}
+			if match {
+				req.Share, req.Match = 0, "customer=42"
+			}
+			leases = append(leases, f.grant(t, req))
+		}
+		o := f.Begin(trace(0, 1), "")
+		if match {
+			o = f.offer("42")
+		}
+		require.Equal(t, "job,sandbox", f.overridden(o))
+		other, left := leases[1], "job"
+		if strings.HasPrefix(o.Name().ID, other.ID()) {
+			other, left = leases[0], "sandbox"
+		}
+		f.grant(t, control.LeaseRequest{Revoke: other.ID()})
+		require.Equal(t, left, f.overridden(o), "although its id begins with that of the other lease")
+	}
+}
+
+// A detail whose groups a larger share has too goes on with them when that share is released.
+func TestTraceKeepsWhatASecondLeaseOfTheSameGroupsGives(t *testing.T) {
+	f := newFixture(t)
+	large := f.grant(t, control.LeaseRequest{Spec: "sandbox", Share: 0.5})
+	small := f.grant(t, control.LeaseRequest{Spec: "sandbox", Share: 0.25})
+	both, one := f.Begin(trace(always, 1), ""), f.Begin(trace(3<<54-1, 1), "")
+	require.NoError(t, large.Release())
+	require.Equal(t, "sandbox", f.overridden(both))
+	require.Empty(t, f.overridden(one))
+	require.NoError(t, small.Release())
+	require.Empty(t, f.overridden(both))
+}
+
 func TestBadDetailIsRefused(t *testing.T) {
 	f := newFixture(t)
 	for _, c := range []struct {
@@ -426,6 +561,7 @@ func TestBadDetailIsRefused(t *testing.T) {
 		{control.LeaseRequest{Spec: "job", Match: "a=b,"}, "match", `"" is no field`},
 		{control.LeaseRequest{Spec: "job", Match: "a= "}, "match", "is no field"},
 		{control.LeaseRequest{Spec: "job", Match: "=b"}, "match", "is no field"},
+		{control.LeaseRequest{Spec: "job", Match: "a=1,b=2, a = 2"}, "match", `" a = 2" contradicts another value`},
 		{control.LeaseRequest{Spec: "job", Match: "a=b\nc"}, "match", "one line"},
 		{control.LeaseRequest{Spec: "job", Match: "a=" + strings.Repeat("x", control.MaxMatchLen)}, "match", "at most 1024"},
 		{control.LeaseRequest{Spec: "job" + strings.Repeat(",job", 30), Match: "a=b"}, "match", "at most 160 bytes, percent-encoded"},
@@ -449,6 +585,7 @@ func TestBadDetailIsRefused(t *testing.T) {
 	_, err := f.Lease(control.LeaseRequest{Owner: "ann", TTL: time.Minute, Share: 0.5, Spec: "jop"})
 	require.ErrorIs(t, err, spangate.ErrUnknownName)
 	require.Empty(t, f.State().Leases)
+	f.grant(t, control.LeaseRequest{Spec: "job", Match: "a=1,a = 1"})
 	tooMany := math.MaxInt32
 	tooMany++ // negative where int has 32 bits
 	for _, b := range []control.Budget{{Traces: -1}, {SpansPerSecond: -1}, {SpansPerTrace: tooMany}, {Time: -1}} {
@@ -560,12 +697,39 @@ func TestEndpointTakesAndShowsDetails(t *testing.T) {
 	f.offer("42")
 	f.Admit(token("late", "all", 0))
 	s := as[wire.State](e.do("GET", "/", ""), 200)
-	require.Equal(t, wire.Overrides{Admitted: true, Live: 1, Chosen: "1", Received: "0", Started: "0", Cut: []wire.Count{}, Refused: []wire.Count{{Reason: wire.RefusedExpired, Count: "1"}},
+	require.Equal(t, wire.Overrides{Admitted: true, Live: 1, Chosen: "1", Received: "0", Started: "0", Sampled: "0", Cut: []wire.Count{}, Refused: []wire.Count{{Reason: wire.RefusedExpired, Count: "1"}},
 		MaxTraces: 1000, MaxSpansPerSecond: 1000, MaxSpansPerTrace: 10_000, MaxTime: "1h0m0s"}, s.Overrides)
 }
 
 // TestCountsOfOverridesAreNotCached pins that counts that change within a generation are shown within
 // a second, to a client that has an answer of that generation too.
+func TestEmptyShareOrMatchIsNoLeaseOnAllTraces(t *testing.T) {
+	for _, c := range []struct {
+		contentType, body, accept string
+		status                    int
+	}{
+		{"application/x-www-form-urlencoded", "spec=all&share=&ttl=1h&owner=m", "", 400},
+		{"application/x-www-form-urlencoded", "spec=all&match=&ttl=1h&owner=m", "*/*", 400},
+		{"application/x-www-form-urlencoded", "spec=all&match=+&ttl=1h&owner=m", "", 400},
+		{"application/x-www-form-urlencoded", "spec=all&share=+&ttl=1h&owner=m", "", 400},
+		{"application/json", `{"spec":"all","share":"","ttl":"1h","owner":"m"}`, "", 400},
+		{"application/json", `{"spec":"all","match":"\u0020","ttl":"1h","owner":"m"}`, "", 400},
+		{"application/json", `{"spec":"all","match":"","ttl":"1h","owner":"m"}`, "", 400},
+		{"application/json", `{"spec":"all","match":null,"ttl":"1h","owner":"m"}`, "", 201},
+		{"application/x-www-form-urlencoded", "spec=all&share=&match=&ttl=1h&owner=m", "text/html,*/*;q=0.8", 303}, // the form of the page
+	} {
+		f := newFixture(t)
+		h := control.Handler(f.Controller, control.Authorize(func(*http.Request) (string, error) { return "test", nil }))
+		r := httptest.NewRequest("POST", "/leases", strings.NewReader(c.body))
+		r.Header.Set("Content-Type", c.contentType)
+		r.Header.Set("Accept", c.accept)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		require.Equal(t, c.status, w.Code, "%s: %s", c.body, w.Body)
+		require.Equal(t, c.status == 400, f.on() == "", c.body)
+	}
+}
+
 func TestCountsOfOverridesAreNotCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, control.AdmitOverrides(nil))

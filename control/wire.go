@@ -39,7 +39,7 @@ func wireOverrides(o Overrides) wire.Overrides {
 	count := func(c Count) wire.Count { return wire.Count{Reason: c.Reason, Count: strconv.FormatUint(c.N, 10)} }
 	return wire.Overrides{
 		Admitted: o.Admitted, Live: o.Live, Chosen: strconv.FormatUint(o.Chosen, 10), Received: strconv.FormatUint(o.Received, 10),
-		Started: strconv.FormatUint(o.Started, 10), Cut: convert(o.Cut, count), Refused: convert(o.Refused, count),
+		Started: strconv.FormatUint(o.Started, 10), Sampled: strconv.FormatUint(o.Sampled, 10), Cut: convert(o.Cut, count), Refused: convert(o.Refused, count),
 		MaxTraces: o.Budget.Traces, MaxSpansPerSecond: o.Budget.SpansPerSecond, MaxSpansPerTrace: o.Budget.SpansPerTrace, MaxTime: o.Budget.Time.String(),
 	}
 }

@@ -180,10 +180,11 @@ func overrides(o wire.Overrides) string {
 		return mapped(counts, func(c wire.Count) string { return c.Reason + " " + c.Count })
 	}
 	none := func(count string) bool { return count == "" || count == "0" }
-	if o.Live == 0 && none(o.Chosen) && none(o.Received) && none(o.Started) && len(o.Cut) == 0 && len(o.Refused) == 0 {
+	if o.Live == 0 && none(o.Chosen) && none(o.Received) && none(o.Started) && none(o.Sampled) && len(o.Cut) == 0 && len(o.Refused) == 0 {
 		return ""
 	}
 	return joined("; ", fmt.Sprintf("%d live, %s chosen here, %s received, %s spans started", o.Live, label(o.Chosen), label(o.Received), label(o.Started)),
+		onlyIf(!none(o.Sampled), label(o.Sampled)+" sampled"),
 		onlyIf(len(o.Cut) > 0, "cut: "+warning(counts(o.Cut), "")), onlyIf(len(o.Refused) > 0, "refused: "+warning(counts(o.Refused), "")))
 }
 

@@ -234,7 +234,8 @@ type Preset struct {
 type Overrides struct {
 	// Admitted reports whether overrides that come from other processes have an effect.
 	Admitted bool `json:"admitted"`
-	// Live is how many overrides had an effect within the last minute and have not ended.
+	// Live is how many overrides began or had an effect within the last minute, have not ended and still
+	// select a group.
 	Live int `json:"live"`
 	// Chosen is how many overrides leases of this process have given to traces.
 	Chosen string `json:"chosen"`
@@ -242,6 +243,8 @@ type Overrides struct {
 	Received string `json:"received"`
 	// Started is how many spans overrides have turned on.
 	Started string `json:"started"`
+	// Sampled is how many spans were sampled for overrides although the sampler dropped them.
+	Sampled string `json:"sampled"`
 	// Cut has the limits of the process that were reached, and what they kept from having an
 	// effect: [CutTraces] counts overrides, the others spans.
 	Cut []Count `json:"cut"`
@@ -250,7 +253,7 @@ type Overrides struct {
 	Refused []Count `json:"refused"`
 	// MaxTraces is how many overrides can be live at once.
 	MaxTraces int `json:"max_traces"`
-	// MaxSpansPerSecond is how many spans a second all overrides together turn on.
+	// MaxSpansPerSecond is how many spans a second all overrides together turn on, and how many they have sampled.
 	MaxSpansPerSecond int `json:"max_spans_per_second"`
 	// MaxSpansPerTrace is how many spans one override turns on.
 	MaxSpansPerTrace int `json:"max_spans_per_trace"`
@@ -272,7 +275,7 @@ const (
 	RefusedNotAdmitted = "not admitted"     // the program admits none
 	RefusedMalformed   = "malformed"        // a spec or id that no override has
 	RefusedExpired     = "expired"          // its end has passed
-	RefusedFarEnd      = "too far ahead"    // its end is further off than a lease's may be
+	RefusedFarEnd      = "too far ahead"    // its end is more than an hour further off than a lease's may be
 	RefusedRevoked     = "revoked"          // a lease revokes it
 )
 
@@ -327,7 +330,8 @@ type LeaseRequest struct {
 	Quiet string `json:"quiet,omitempty"`
 	// Share makes the lease act on a share of traces instead of on all, and through the
 	// propagator of the program in every process that they pass. It is text such as 0.1% or 1/1000, above 0 and
-	// at most 100%. A trace that is in a share is in every larger one.
+	// at most 100%. A trace that is in a share is in every larger one. Leave out Share and Match for all
+	// traces: either is refused if it is present and empty, except from the form of the page.
 	Share string `json:"share,omitempty"`
 	// Match makes the lease act on the traces of matching requests instead of on all, as in
 	// customer=42 or customer=42,tier=gold: every field has the value. Which fields there are

@@ -32,7 +32,7 @@ func TestShapeIsAsDocumented(t *testing.T) {
 			Unmatched: []wire.UnmatchedRule{{Rule: "github.com/XSAM/otelsq = sandbox", Nearest: "github.com/XSAM/otelsql"}},
 			Presets:   []wire.Preset{{Name: "all", State: wire.Mixed, Groups: []string{"agent", "job", "sandbox"}, Doc: "every group"}},
 			Leases:    []wire.Lease{lease},
-			Overrides: wire.Overrides{Admitted: true, Live: 3, Chosen: "18446744073709551615", Received: "7", Started: "80", Cut: []wire.Count{{Reason: wire.CutTraces, Count: "2"}},
+			Overrides: wire.Overrides{Admitted: true, Live: 3, Chosen: "18446744073709551615", Received: "7", Started: "80", Sampled: "8", Cut: []wire.Count{{Reason: wire.CutTraces, Count: "2"}},
 				Refused: []wire.Count{{Reason: wire.RefusedExpired, Count: "5"}}, MaxTraces: 1000, MaxSpansPerSecond: 1000, MaxSpansPerTrace: 10_000, MaxTime: "1h0m0s"},
 			Changes: []wire.Change{{Generation: "k3x9q2mw-7", Time: at, Kind: wire.KindLease, Who: "me", Why: "it is slow", Old: []string{"job"}, New: []string{"job", "sandbox"}}},
 			MaxTTL:  "24h0m0s", MaxLeases: 10_000,

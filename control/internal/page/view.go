@@ -284,7 +284,7 @@ func traces(l wire.Lease) string {
 // Overridden reports whether there has been an override.
 func (v view) Overridden() bool {
 	o := v.Overrides
-	return o.Live > 0 || strings.Trim(o.Chosen+o.Received+o.Started, "0") != "" || len(o.Cut)+len(o.Refused) > 0
+	return o.Live > 0 || strings.Trim(o.Chosen+o.Received+o.Started+o.Sampled, "0") != "" || len(o.Cut)+len(o.Refused) > 0
 }
 
 // tally joins counts, each with its reason.

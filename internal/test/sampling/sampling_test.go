@@ -11,6 +11,7 @@ import (
 	"encoding/binary"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -264,6 +265,20 @@ func TestShareBesideASamplerSamplesTheTracesOfBoth(t *testing.T) {
 	}
 }
 
+// The ID of a trace leaves room in the header for the longest spec of a detail, and a signature.
+func TestOverrideOfAShareTravelsWithTheLongestSpec(t *testing.T) {
+	p := newProcess(t, sdktrace.AlwaysSample(), control.Budget{})
+	spec := strings.Repeat("verify,", 17) + "verifying"
+	spec = spec[:len(spec)-2]
+	require.Len(t, url.PathEscape(spec), control.MaxDetailSpecLen)
+	_, err := p.Controller.Lease(control.LeaseRequest{Owner: "ann", Spec: spec, Share: 1, TTL: time.Hour, AllowPending: true})
+	require.NoError(t, err)
+	carrier := propagation.MapCarrier{}
+	p.Propagator.Inject(spangate.ContextWithOverride(t.Context(), p.Controller.Begin([16]byte{0: 0xff, 15: 0xff}, "")), carrier)
+	require.NotEmpty(t, carrier["baggage"])
+	require.Equal(t, spec, spangate.OverrideFromContext(p.Propagator.Extract(context.Background(), carrier)).Name().Spec)
+}
+
 // A token that is sent again and again samples no more than the budget of its override.
 func TestReplayedOverrideIsSampledWithinItsBudget(t *testing.T) {
 	front := newProcess(t, sdktrace.AlwaysSample(), control.Budget{})
@@ -286,6 +301,39 @@ func TestReplayedOverrideIsSampledWithinItsBudget(t *testing.T) {
 	require.Equal(t, 10, replay(100), "job is on for all, so the override turns nothing on")
 	require.Equal(t, []control.Count{{Reason: "spans per trace", N: 90}}, back.Controller.State().Overrides.Cut)
 	require.Zero(t, back.Controller.State().Overrides.Started)
+}
+
+// A token that is sent with many requests in one second samples no more of them than the budget of spans a
+// second, and the state shows how many.
+func TestReplayedTokenStaysInTheBudgetOfSpans(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProcess(t, otelsdk.SampleOverridden(sdktrace.ParentBased(sdktrace.NeverSample())), control.Budget{SpansPerSecond: 10})
+		require.NoError(t, p.Controller.SetBaseline(control.Baseline{Spec: "job", Who: "ann"}))
+		sampled := 0
+		replay := func(id string) {
+			for range 100 {
+				o := p.Controller.Admit(spangate.OverrideName{ID: id, Spec: "job", End: time.Now().Add(time.Hour)})
+				_, span := p.TracerProvider.Tracer("job").Start(spangate.ContextWithOverride(t.Context(), o), "job")
+				if span.SpanContext().IsSampled() {
+					sampled++
+				}
+				span.End()
+			}
+		}
+		replay("stolen")
+		require.Equal(t, 10, sampled)
+		o := p.Controller.State().Overrides
+		require.EqualValues(t, 10, o.Sampled)
+		require.Zero(t, o.Started, "job is on for all")
+		require.Equal(t, []control.Count{{Reason: "spans per second", N: 90}}, o.Cut)
+
+		time.Sleep(time.Second)
+		replay("stolen")
+		require.Equal(t, 10, sampled, "once refused, it stays refused: a span beneath a dropped one would lack its parent")
+		require.Equal(t, []control.Count{{Reason: "spans per second", N: 190}}, p.Controller.State().Overrides.Cut)
+		replay("other")
+		require.Equal(t, 20, sampled)
+	})
 }
 
 // A budget that is used up for a while must not drop a span and sample one beneath it.
@@ -315,6 +363,20 @@ func TestBudgetLeavesNoSampledSpanWithoutItsParent(t *testing.T) {
 	}
 }
 
+func TestRefusedSampleStaysRefused(t *testing.T) {
+	p := newProcess(t, otelsdk.SampleOverridden(sdktrace.ParentBased(sdktrace.NeverSample())), control.Budget{})
+	_, err := p.Controller.Lease(control.LeaseRequest{Owner: "ann", Spec: "verify", Match: "customer=42", TTL: time.Minute})
+	require.NoError(t, err)
+	ctx := p.Controller.Offer(t.Context(), func(string) string { return "42" })
+	require.NoError(t, p.Controller.SetLimits(control.Limits{Deny: "verify"}))
+	ctx, root := p.TracerProvider.Tracer("job").Start(ctx, "root")
+	require.NoError(t, p.Controller.SetLimits(control.Limits{}))
+	_, child := p.TracerProvider.Tracer("job").Start(ctx, "child")
+	child.End()
+	root.End()
+	require.Empty(t, p.exported.GetSpans(), "the child of a span that is not sampled")
+}
+
 func TestOverrideThatTheLimitsLeaveNothingIsNotSampled(t *testing.T) {
 	p := newProcess(t, otelsdk.SampleOverridden(sdktrace.NeverSample()), control.Budget{})
 	lease, err := p.Controller.Lease(control.LeaseRequest{Owner: "ann", Spec: "verify", Match: "customer=42", TTL: time.Minute})
@@ -324,7 +386,10 @@ func TestOverrideThatTheLimitsLeaveNothingIsNotSampled(t *testing.T) {
 	require.NoError(t, p.Controller.SetLimits(control.Limits{Deny: "verify"}))
 	require.False(t, o.Sample())
 	require.NoError(t, p.Controller.SetLimits(control.Limits{}))
-	require.True(t, o.Sample())
+	require.False(t, o.Sample(), "a span beneath one that was dropped")
+	o = spangate.OverrideFromContext(p.Controller.Offer(t.Context(), func(string) string { return "42" }))
+	require.True(t, o.Sample(), "of another trace")
 	require.NoError(t, lease.Release())
 	require.False(t, o.Sample())
+	require.Empty(t, p.Controller.State().Overrides.Cut, "no budget was reached")
 }

@@ -190,6 +190,7 @@ async function send(button, tries = 4) {
   button.ariaBusy = 'true';
   const form = new URLSearchParams(button.type === 'submit' ? new FormData(button.form) : dataset.body);
   if (button.name) form.set(button.name, button.value);
+  for (const name of ['share', 'match']) if (form.get(name) === '') form.delete(name);
   if (method !== 'PATCH') {
     form.set(isPut ? 'who' : 'owner', owner.value.trim());
     form.set('why', why.value.trim());
