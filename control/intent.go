@@ -71,6 +71,14 @@ func (in intent) revokes(id string) bool {
 	return in.revoked[id] > 0
 }
 
+// revocations returns how many leases revoke.
+func (in intent) revocations() (n int) {
+	for _, count := range in.revoked {
+		n += count
+	}
+	return n
+}
+
 // counts has how many leases have each text that is not empty.
 type counts map[string]int
 

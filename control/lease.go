@@ -16,8 +16,12 @@ import (
 )
 
 // MaxLeasesLen bounds the specs, owners and reasons of all leases of a controller together, in
-// bytes. A lease beyond it is [ErrTooManyLeases].
+// bytes. A lease beyond it is [ErrTooManyLeases], unless it revokes.
 const MaxLeasesLen = 4 << 20
+
+// revocations is how many leases that revoke there can be beyond MaxLeases and MaxLeasesLen, so that details
+// that fill these up do not prevent a revocation.
+const revocations = 16
 
 // LeaseRequest asks for a lease. A lease adds what Spec selects, quiets what Quiet selects, or
 // both, or revokes overrides; one that does nothing is [ErrNoEffect].
@@ -92,10 +96,11 @@ func (c *Controller) grant(by author, req LeaseRequest) (*lease, error) {
 	}
 	l := &lease{req, strings.ToLower(rand.Text()[:13]), t.at, t.at.Add(req.TTL)}
 	n, size := len(t.intent.leases), t.intent.size
-	if n >= c.options.maxLeases {
+	reserved := l.Revoke != "" && t.intent.revocations() < revocations
+	if n >= c.options.maxLeases && !reserved {
 		return nil, &Error{Op: "lease", Err: because(ErrTooManyLeases, "there are %d already; release some, or raise MaxLeases", n)}
 	}
-	if size+l.size() > MaxLeasesLen {
+	if size+l.size() > MaxLeasesLen && !reserved {
 		return nil, &Error{Op: "lease", Err: because(ErrTooManyLeases, "%d bytes, and the %d leases that there are hold %d; at most %d together", l.size(), n, size, MaxLeasesLen)}
 	}
 	t.add(l)

@@ -119,7 +119,7 @@ func Deny(spec string) Option { return func(o *options) { o.deny = spec } }
 func Ceiling(spec string) Option { return func(o *options) { o.ceiling = nonBlank(spec) } }
 
 // MaxLeases sets how many leases there can be at once, at least 1. Without it there can be
-// [DefaultMaxLeases].
+// [DefaultMaxLeases]. Of leases that revoke there can be 16 also when there are n others.
 func MaxLeases(n int) Option { return func(o *options) { o.maxLeases = n } }
 
 // MaxTTL sets the longest time to live of a lease, more than 0. Without it that is

@@ -297,7 +297,8 @@ func (c *Controller) Begin(id [16]byte, traceState string) *spangate.Override {
 //	ctx := c.Offer(r.Context(), r.Header.Get)
 //
 // A client that can set a field itself can give its requests an override while a lease matches:
-// choose fields accordingly. A ctx that has an override keeps it. A nil ctx counts as
+// choose fields accordingly. A ctx that has an override keeps it, also one of another process that turns
+// nothing on here, for want of room or of its groups: then no lease acts on the request. A nil ctx counts as
 // [context.Background], and a nil lookup as one without fields.
 func (c *Controller) Offer(ctx context.Context, lookup func(field string) string) context.Context {
 	if ctx == nil {

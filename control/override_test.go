@@ -544,6 +544,36 @@ func TestTraceKeepsWhatASecondLeaseOfTheSameGroupsGives(t *testing.T) {
 	require.Empty(t, f.overridden(both))
 }
 
+func TestRevocationWhenTheLeasesAreFull(t *testing.T) {
+	for name, fill := range map[string]func() (*fixture, error){
+		"number": func() (*fixture, error) {
+			f := newFixture(t, control.MaxLeases(1), control.AdmitOverrides(nil))
+			f.grant(t, control.LeaseRequest{Spec: "job", Match: "a=1"})
+			_, err := f.Lease(control.LeaseRequest{Owner: "ann", Spec: "job", TTL: time.Minute})
+			return f, err
+		},
+		"size": func() (f *fixture, err error) {
+			f = newFixture(t, control.AdmitOverrides(nil))
+			for err == nil {
+				_, err = f.Lease(control.LeaseRequest{Owner: "ann", Spec: "job", Why: strings.Repeat("x", control.MaxWhyLen), TTL: time.Minute})
+			}
+			return f, err
+		},
+	} {
+		f, err := fill()
+		require.ErrorIs(t, err, control.ErrTooManyLeases, name)
+		o := f.Admit(token("stolen", "sandbox", time.Minute))
+		require.Equal(t, "sandbox", f.overridden(o))
+		f.grant(t, control.LeaseRequest{Revoke: "stolen", Why: strings.Repeat("x", control.MaxWhyLen)})
+		require.Empty(t, f.overridden(o), name)
+		for i := range 15 {
+			f.grant(t, control.LeaseRequest{Revoke: fmt.Sprint("other", i), Why: strings.Repeat("x", control.MaxWhyLen)})
+		}
+		_, err = f.Lease(control.LeaseRequest{Owner: "ann", Revoke: "one-more", Why: strings.Repeat("x", control.MaxWhyLen), TTL: time.Minute})
+		require.ErrorIs(t, err, control.ErrTooManyLeases, name)
+	}
+}
+
 func TestBadDetailIsRefused(t *testing.T) {
 	f := newFixture(t)
 	for _, c := range []struct {

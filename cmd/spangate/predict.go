@@ -110,7 +110,7 @@ func refusal(cmd string, req wire.LeaseRequest, state *client.State) error {
 	if most, err := time.ParseDuration(state.MaxTTL); ttl <= 0 || err == nil && ttl > most {
 		return usagef("--for %s: more than 0 and at most %s", req.TTL, short(state.MaxTTL))
 	}
-	if n := len(state.Leases); n >= state.MaxLeases {
+	if n := len(state.Leases); n >= state.MaxLeases && req.Revoke == "" { // the process has places for revocations beside
 		return &commandError{fmt.Errorf("there are %d leases already, and the process permits %d; release some", n, state.MaxLeases), exitStale, wire.CodeTooManyLeases}
 	}
 	return nil
