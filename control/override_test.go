@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build !spangate_off
+
 package control_test
 
 import (
@@ -777,4 +779,26 @@ func TestCountsOfOverridesAreNotCached(t *testing.T) {
 		require.NoError(t, f.SetBaseline(baseline("job")))
 		require.Equal(t, 304, ask().Code)
 	})
+}
+
+// BenchmarkOverride asks for a group of a trace in detail, as each span of it does: one that the
+// override turns on, one that the budget cuts, and one that the override does not have.
+func BenchmarkOverride(b *testing.B) {
+	for name, c := range map[string]struct {
+		perSecond int
+		group     spangate.Mask
+	}{"on": {math.MaxInt32, spangate.BitSandbox}, "cut": {1, spangate.BitSandbox}, "other": {1, spangate.BitVerify}} {
+		b.Run(name, func(b *testing.B) {
+			f := newFixture(b, control.OverrideBudget(control.Budget{SpansPerSecond: c.perSecond, SpansPerTrace: math.MaxInt32}))
+			f.grant(b, control.LeaseRequest{Spec: "sandbox", Share: 0.5, TTL: time.Hour})
+			f.grant(b, control.LeaseRequest{Spec: "verify", Match: "customer=42", TTL: time.Hour})
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				o := f.Begin(trace(always, 1), "")
+				for pb.Next() {
+					o.On(&f.gate, c.group)
+				}
+			})
+		})
+	}
 }
