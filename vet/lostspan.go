@@ -93,6 +93,9 @@ func (r *reporter) openSpan(st *start) {
 	if r.handsOn(st.ctx) {
 		return
 	}
+	if slices.ContainsFunc(r.known.Enders, func(e ender) bool { return e.Package == r.pass.Pkg.Path() }) {
+		return // it may be fetched from the context and ended
+	}
 	var handled []ast.Node
 	for _, c := range r.mentions[span] {
 		if c.Node() == st.assign.Lhs[1] {
@@ -111,6 +114,11 @@ func (r *reporter) openSpan(st *start) {
 			continue
 		}
 		handled = append(handled, c.Node())
+		for guard := range c.Enclosing((*ast.IfStmt)(nil)) {
+			if stmt := guard.Node().(*ast.IfStmt); !within(st.assign, stmt) && within(stmt, function.Node()) && r.remembers(stmt.Cond) {
+				handled = append(handled, stmt.Cond)
+			}
+		}
 	}
 	graph := cfg.New(body(function), r.mayReturn)
 	var from *cfg.Block
@@ -160,6 +168,19 @@ func (r *reporter) openSpan(st *start) {
 		edits = []analysis.TextEdit{{Pos: st.assign.End(), End: st.assign.End(), NewText: []byte("\n" + r.indent(st.assign) + "defer " + span.Name() + ".End()")}}
 	}
 	r.report(st.assign, edits, "Defer "+span.Name()+".End()", "a path out of the function does not end %s, which is started here; defer %[1]s.End() in the block", span.Name())
+}
+
+// remembers reports whether cond has a bool variable, which may say whether the span was started.
+func (r *reporter) remembers(cond ast.Expr) bool {
+	found := false
+	ast.Inspect(cond, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			v, isVar := r.info.Uses[id].(*types.Var)
+			found = found || isVar && types.Identical(v.Type().Underlying(), types.Typ[types.Bool])
+		}
+		return !found
+	})
+	return found
 }
 
 // handsOn reports whether the context goes to code that may end its span later: it is returned, kept, or
