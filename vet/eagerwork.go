@@ -105,7 +105,7 @@ func (r *reporter) workAbove(c inspector.Cursor) {
 	first, last := moved[len(moved)-1], moved[0]
 	var edits []analysis.TextEdit
 	all := span{first.stmt.Pos(), last.stmt.End()}
-	if guard.Init == nil && first.distance == len(moved)-1 && !r.spansLines(all) && !r.commentBetween(last.stmt.End(), guard.Pos()) {
+	if guard.Init == nil && r.beginsLine(guard.Body) && first.distance == len(moved)-1 && !r.spansLines(all) && !r.commentBetween(last.stmt.End(), guard.Pos()) {
 		at, indent := guard.Body.Lbrace+1, "\n"+r.indent(guard)+"\t"
 		edits = []analysis.TextEdit{r.removeLine(all), {Pos: at, End: at, NewText: []byte(indent + strings.ReplaceAll(r.source(all), "\n", "\n\t"))}}
 	}
@@ -382,7 +382,7 @@ func (r *reporter) setInside(c inspector.Cursor, call *ast.CallExpr, st *start, 
 		}
 		params := lit.Type.Params.List
 		names := params[len(params)-1].Names
-		if len(names) == 0 || names[len(names)-1].Name == "_" || len(lit.Body.List) == 0 {
+		if len(names) == 0 || names[len(names)-1].Name == "_" || !r.beginsLine(lit.Body) {
 			return nil
 		}
 		name, at, indent = names[len(names)-1].Name, lit.Body.Lbrace+1, r.indent(lit.Body.List[0])

@@ -57,9 +57,11 @@ func (r *reporter) shadowedContext(st *start) {
 	})
 	if span, ok := st.span.(*types.Var); ok && !inLoop && r.info.Defs[st.assign.Lhs[1].(*ast.Ident)] != nil {
 		qualifier, imports := r.qualifier(st.call, tracePackage)
-		edits = append(imports,
-			analysis.TextEdit{Pos: st.assign.Pos(), End: st.assign.Pos(), NewText: []byte("var " + span.Name() + " " + qualifier + "Span\n" + r.indent(st.assign))},
-			analysis.TextEdit{Pos: st.assign.TokPos, End: st.assign.TokPos + 2, NewText: []byte("=")})
+		if !r.hidden(strings.TrimSuffix(qualifier, "."), st.call) {
+			edits = append(imports,
+				analysis.TextEdit{Pos: st.assign.Pos(), End: st.assign.Pos(), NewText: []byte("var " + span.Name() + " " + qualifier + "Span\n" + r.indent(st.assign))},
+				analysis.TextEdit{Pos: st.assign.TokPos, End: st.assign.TokPos + 2, NewText: []byte("=")})
+		}
 	}
 	r.report(st.assign, edits, "Assign to the outer "+outer.Name(),
 		"%s is declared again in the block: what follows it is not beneath this span; declare the span with var and assign with =", outer.Name())

@@ -141,6 +141,11 @@ func (s *sites) learn() {
 			s.learnUse(c, n)
 		}
 	}
+	for _, name := range s.pass.IgnoredFiles { // sites with other build tags
+		if content, err := s.pass.ReadFile(name); err == nil && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && strings.Contains(string(content), ".On") {
+			s.computed()
+		}
+	}
 	s.known.Enders = append(s.known.Enders, s.enders()...)
 }
 

@@ -186,3 +186,8 @@ func attributesOfErrors(ctx context.Context, table string) error {
 		return work(ctx)
 	}, otelgate.OnError(), trace.WithAttributes(attribute.String("table", table)))
 }
+
+// A function on one line has no fix.
+func oneLine(ctx context.Context, table string) error {
+	return otelgate.Do(ctx, mydb.Tracer, "query", func(ctx context.Context, span trace.Span) error { return work(ctx) }, trace.WithAttributes(attribute.String("table", table))) // want `these attributes are made`
+}
