@@ -4,7 +4,6 @@ package vet
 
 import (
 	"go/ast"
-	"go/types"
 	"slices"
 
 	"github.com/spangate/spangate"
@@ -54,8 +53,8 @@ func (s *sites) extended(e ast.Expr, depth int) (catalog, bool) {
 	c.Namespace, ok = s.text(call.Args[0])
 	ok = ok && s.rows(call.Args[1], "Bit", func(name string, bit uint64, e ast.Expr) {
 		g := group{Name: name, Bit: bit}
-		if k, ok := s.object(e).(*types.Const); ok {
-			g.Constant = globalName(k)
+		if list := s.constants(e); len(list) == 1 {
+			g.Constant = globalName(list[0])
 		}
 		c.Groups = append(c.Groups, g)
 	})

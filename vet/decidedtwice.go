@@ -26,7 +26,7 @@ func decidedTwice(r *reporter) {
 			again := r.guard(use)
 			// The second answer must be one of the same question, which the first does not include, and
 			// the block must not start another span.
-			if again == nil || again.call == first.call || again.text() != first.text() || reported[again.call] ||
+			if again == nil || again.call == first.call || !r.sameQuestion(again.call, first.call) || reported[again.call] ||
 				again.call.Pos() < st.assign.End() || use.ParentEdgeKind() == edge.AssignStmt_Lhs {
 				continue
 			}
@@ -41,10 +41,27 @@ func decidedTwice(r *reporter) {
 			var edits []analysis.TextEdit
 			if test := r.spanTest(span); test != "" && again.variable == nil {
 				edits = []analysis.TextEdit{{Pos: again.call.Pos(), End: again.call.End(), NewText: []byte(test)}}
+				if c, ok := r.root.FindNode(again.call); ok && c.ParentEdgeKind() == edge.UnaryExpr_X {
+					edits[0].NewText = []byte("(" + test + ")")
+				}
 			}
 			r.report(again.call, edits, "Test the span", "%s is asked again for %s: a change in between loses or leaks the span; test the span instead", again.text(), span.Name())
 		}
 	}
+}
+
+// sameQuestion reports whether two calls have the same text, in which each name means the same.
+func (r *reporter) sameQuestion(a, b *ast.CallExpr) bool {
+	objects := func(call *ast.CallExpr) (list []types.Object) {
+		ast.Inspect(call, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				list = append(list, r.info.ObjectOf(id))
+			}
+			return true
+		})
+		return list
+	}
+	return types.ExprString(a) == types.ExprString(b) && slices.Equal(objects(a), objects(b))
 }
 
 // spanTest returns an expression that is true if span was started, or "": `var span trace.Span` is nil

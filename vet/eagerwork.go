@@ -25,7 +25,7 @@ func eagerWork(r *reporter) {
 		}
 	}
 	for c := range r.root.Preorder((*ast.CallExpr)(nil)) {
-		if call := c.Node().(*ast.CallExpr); r.calls(call) == funcDo && r.guard(c) == nil && !r.inTest(call) {
+		if call := c.Node().(*ast.CallExpr); r.calls(call) == funcDo && r.guard(c) == nil && !r.inTest(call) && !r.mayKeepErrors(call) {
 			r.workInArguments(c, call, nil)
 		}
 	}
@@ -34,6 +34,14 @@ func eagerWork(r *reporter) {
 			r.workInArguments(st.cur, st.call, st)
 		}
 	}
+}
+
+// mayKeepErrors reports whether the options of call, a Do, may have OnError, which uses the name and
+// attributes while the span is off.
+func (r *reporter) mayKeepErrors(call *ast.CallExpr) bool {
+	return call.Ellipsis.IsValid() || slices.ContainsFunc(call.Args[min(4, len(call.Args)):], func(e ast.Expr) bool {
+		return !strings.HasPrefix(r.calls(e), tracePackage+".With")
+	})
 }
 
 // workAbove reports the statements right before `if gate.On(…)` that make what only its block uses.
@@ -59,6 +67,13 @@ func (r *reporter) workAbove(c inspector.Cursor) {
 	}
 	// Drop what the code elsewhere uses, and what may change on the way to the guard, until the rest
 	// can move as a whole.
+	// What the statement does before its block counts as one on the way.
+	runs := guard.Init != nil
+	ast.Inspect(guard.Cond, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		runs = runs || ok && call != d.call
+		return n != d.call
+	})
 	for dropped := true; dropped; {
 		nodes := []ast.Node{guard.Body}
 		for _, m := range moved {
@@ -70,7 +85,7 @@ func (r *reporter) workAbove(c inspector.Cursor) {
 			if m.distance == near {
 				near++
 			}
-			return !r.onlyIn(m.variables, nodes) || m.distance >= near && !r.stable(m.values)
+			return !r.onlyIn(m.variables, nodes) || (runs || m.distance >= near) && !r.stable(m.values)
 		})
 		dropped = len(moved) < before
 	}
@@ -90,7 +105,7 @@ func (r *reporter) workAbove(c inspector.Cursor) {
 	first, last := moved[len(moved)-1], moved[0]
 	var edits []analysis.TextEdit
 	all := span{first.stmt.Pos(), last.stmt.End()}
-	if first.distance == len(moved)-1 && !r.spansLines(all) && !r.commentBetween(last.stmt.End(), guard.Pos()) {
+	if guard.Init == nil && r.beginsLine(guard.Body) && first.distance == len(moved)-1 && !r.spansLines(all) && !r.commentBetween(last.stmt.End(), guard.Pos()) {
 		at, indent := guard.Body.Lbrace+1, "\n"+r.indent(guard)+"\t"
 		edits = []analysis.TextEdit{r.removeLine(all), {Pos: at, End: at, NewText: []byte(indent + strings.ReplaceAll(r.source(all), "\n", "\n\t"))}}
 	}
@@ -367,7 +382,7 @@ func (r *reporter) setInside(c inspector.Cursor, call *ast.CallExpr, st *start, 
 		}
 		params := lit.Type.Params.List
 		names := params[len(params)-1].Names
-		if len(names) == 0 || names[len(names)-1].Name == "_" || len(lit.Body.List) == 0 {
+		if len(names) == 0 || names[len(names)-1].Name == "_" || !r.beginsLine(lit.Body) {
 			return nil
 		}
 		name, at, indent = names[len(names)-1].Name, lit.Body.Lbrace+1, r.indent(lit.Body.List[0])

@@ -4,6 +4,8 @@ package vet
 
 import (
 	"go/ast"
+	"go/token"
+	"go/types"
 	"strings"
 
 	"golang.org/x/tools/go/ast/edge"
@@ -52,6 +54,12 @@ func (s *sites) realProvider(call *ast.CallExpr) bool {
 func (r *reporter) installedBefore(c inspector.Cursor) (fetched, installed bool) {
 	function := r.function(c)
 	for ; c != function && c.Parent().Node() != nil; c = c.Parent() {
+		if c.ParentEdgeKind() == edge.IfStmt_Body {
+			// Where something failed, that may be what installs the one before.
+			if cond, ok := ast.Unparen(c.Parent().Node().(*ast.IfStmt).Cond).(*ast.BinaryExpr); ok && cond.Op == token.NEQ && r.isError(cond.X) {
+				return false, false
+			}
+		}
 		if c.ParentEdgeKind() != edge.BlockStmt_List {
 			continue
 		}
@@ -91,12 +99,25 @@ func (s *sites) straight(c inspector.Cursor) (install, fetch bool) {
 	return install, fetch
 }
 
+// isError reports whether e is of a type that is an error.
+func (s *sites) isError(e ast.Expr) bool {
+	t := s.info.TypeOf(e)
+	return t != nil && types.Implements(t, types.Universe.Lookup("error").Type().Underlying().(*types.Interface))
+}
+
 // installer returns a fact if the function at c always installs a provider.
 func (s *sites) installer(c inspector.Cursor) *installFact {
 	for _, stmt := range body(c).List {
 		at, _ := c.FindNode(stmt)
 		if install, _ := s.straight(at); install {
 			return new(installFact)
+		}
+		for ret := range at.Preorder((*ast.ReturnStmt)(nil)) {
+			// It may leave before, unless with an error.
+			results := ret.Node().(*ast.ReturnStmt).Results
+			if len(results) == 0 || s.info.Types[results[len(results)-1]].IsNil() || !s.isError(results[len(results)-1]) {
+				return nil
+			}
 		}
 	}
 	return nil

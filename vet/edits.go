@@ -5,6 +5,7 @@ package vet
 import (
 	"go/ast"
 	"go/token"
+	"go/types"
 	"path"
 	"strconv"
 	"strings"
@@ -62,6 +63,23 @@ func (r *reporter) qualifier(n ast.Node, pkg string) (string, []analysis.TextEdi
 		}
 	}
 	return path.Base(pkg) + ".", []analysis.TextEdit{{Pos: at, End: at, NewText: []byte(text)}}
+}
+
+// hidden reports whether the name of a package means something else at n.
+func (r *reporter) hidden(name string, n ast.Node) bool {
+	scope := r.pass.Pkg.Scope().Innermost(n.Pos())
+	if scope == nil {
+		return true
+	}
+	_, obj := scope.LookupParent(name, n.Pos())
+	_, isPackage := obj.(*types.PkgName)
+	return obj != nil && !isPackage
+}
+
+// beginsLine reports whether the first statement of the block is not on the line of its brace.
+func (r *reporter) beginsLine(block *ast.BlockStmt) bool {
+	file := r.pass.Fset.File(block.Pos())
+	return len(block.List) > 0 && file.Line(block.Lbrace) < file.Line(block.List[0].Pos())
 }
 
 // removeLine returns the edit that removes the statement n, and its line if there is nothing else on it.

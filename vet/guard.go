@@ -135,6 +135,8 @@ func (s *sites) asked(call *ast.CallExpr, kept bool) *decision {
 	switch {
 	case fn.FullName() == funcOn:
 		return &decision{call: call, mask: call.Args[0]}
+	case fn.FullName() == funcOnContext && len(call.Args) == 2:
+		return &decision{call: call, mask: call.Args[1]}
 	case s.pass.ImportObjectFact(fn, &fact):
 		d := &decision{call: call}
 		if fact.Param >= 0 && fact.Param < len(call.Args) {

@@ -47,7 +47,8 @@ func (r *reporter) outlives(d *decision, c inspector.Cursor) string {
 		return "a package variable"
 	}
 	for outer := range c.Enclosing((*ast.FuncLit)(nil), (*ast.ForStmt)(nil), (*ast.RangeStmt)(nil), (*ast.FuncDecl)(nil)) {
-		if within(d.kept.Node(), outer.Node()) {
+		values, _ := r.values(v)
+		if slices.ContainsFunc(values, func(v value) bool { return r.info.Types[v.expr].Value == nil && within(v.cur.Node(), outer.Node()) }) {
 			return ""
 		}
 		switch n := outer.Node().(type) {
@@ -76,7 +77,12 @@ func (r *reporter) escapes(c inspector.Cursor) bool {
 	case *ast.ReturnStmt:
 		return true
 	case *ast.KeyValueExpr:
-		return kind == edge.KeyValueExpr_Value
+		lit := c.Parent().Parent()
+		if lit.ParentEdgeKind() == edge.UnaryExpr_X {
+			lit = lit.Parent()
+		}
+		// The options of a call may be for this call alone.
+		return kind == edge.KeyValueExpr_Value && lit.ParentEdgeKind() != edge.CallExpr_Args
 	case *ast.CallExpr: // a conversion to a named function type, which is then kept
 		if r.info.Types[parent.Fun].IsType() {
 			return isNamed(r.info.TypeOf(parent), "net/http", "HandlerFunc") || r.escapes(c.Parent())
@@ -89,6 +95,12 @@ func (r *reporter) escapes(c inspector.Cursor) bool {
 		}
 	}
 	return false
+}
+
+// onlyUse reports whether sel is of a local variable that nothing else uses, so that it must stay.
+func (r *reporter) onlyUse(sel *ast.SelectorExpr) bool {
+	v, ok := r.object(sel.X).(*types.Var)
+	return ok && !v.IsField() && globalName(v) == "" && len(r.mentions[v]) <= 2 && r.mentions[v][0].ParentEdgeKind() != edge.Field_Names
 }
 
 // askAtSite returns the edits that replace the variable of d by the question, or nil: it must be used
@@ -125,6 +137,9 @@ func (r *reporter) askAtSite(d *decision) []analysis.TextEdit {
 		use := c
 		if c.ParentEdgeKind() == edge.SelectorExpr_Sel {
 			use = c.Parent()
+			if r.onlyUse(use.Node().(*ast.SelectorExpr)) {
+				return nil
+			}
 		}
 		if c.ParentEdgeKind() == edge.Field_Names || c.ParentEdgeKind() == edge.ValueSpec_Names {
 			continue // the declaration

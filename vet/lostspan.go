@@ -57,9 +57,11 @@ func (r *reporter) shadowedContext(st *start) {
 	})
 	if span, ok := st.span.(*types.Var); ok && !inLoop && r.info.Defs[st.assign.Lhs[1].(*ast.Ident)] != nil {
 		qualifier, imports := r.qualifier(st.call, tracePackage)
-		edits = append(imports,
-			analysis.TextEdit{Pos: st.assign.Pos(), End: st.assign.Pos(), NewText: []byte("var " + span.Name() + " " + qualifier + "Span\n" + r.indent(st.assign))},
-			analysis.TextEdit{Pos: st.assign.TokPos, End: st.assign.TokPos + 2, NewText: []byte("=")})
+		if !r.hidden(strings.TrimSuffix(qualifier, "."), st.call) {
+			edits = append(imports,
+				analysis.TextEdit{Pos: st.assign.Pos(), End: st.assign.Pos(), NewText: []byte("var " + span.Name() + " " + qualifier + "Span\n" + r.indent(st.assign))},
+				analysis.TextEdit{Pos: st.assign.TokPos, End: st.assign.TokPos + 2, NewText: []byte("=")})
+		}
 	}
 	r.report(st.assign, edits, "Assign to the outer "+outer.Name(),
 		"%s is declared again in the block: what follows it is not beneath this span; declare the span with var and assign with =", outer.Name())
@@ -93,6 +95,9 @@ func (r *reporter) openSpan(st *start) {
 	if r.handsOn(st.ctx) {
 		return
 	}
+	if slices.ContainsFunc(r.known.Enders, func(e ender) bool { return e.Package == r.pass.Pkg.Path() }) {
+		return // it may be fetched from the context and ended
+	}
 	var handled []ast.Node
 	for _, c := range r.mentions[span] {
 		if c.Node() == st.assign.Lhs[1] {
@@ -111,6 +116,11 @@ func (r *reporter) openSpan(st *start) {
 			continue
 		}
 		handled = append(handled, c.Node())
+		for guard := range c.Enclosing((*ast.IfStmt)(nil)) {
+			if stmt := guard.Node().(*ast.IfStmt); !within(st.assign, stmt) && within(stmt, function.Node()) && r.remembers(stmt.Cond) {
+				handled = append(handled, stmt.Cond)
+			}
+		}
 	}
 	graph := cfg.New(body(function), r.mayReturn)
 	var from *cfg.Block
@@ -160,6 +170,19 @@ func (r *reporter) openSpan(st *start) {
 		edits = []analysis.TextEdit{{Pos: st.assign.End(), End: st.assign.End(), NewText: []byte("\n" + r.indent(st.assign) + "defer " + span.Name() + ".End()")}}
 	}
 	r.report(st.assign, edits, "Defer "+span.Name()+".End()", "a path out of the function does not end %s, which is started here; defer %[1]s.End() in the block", span.Name())
+}
+
+// remembers reports whether cond has a bool variable, which may say whether the span was started.
+func (r *reporter) remembers(cond ast.Expr) bool {
+	found := false
+	ast.Inspect(cond, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			v, isVar := r.info.Uses[id].(*types.Var)
+			found = found || isVar && types.Identical(v.Type().Underlying(), types.Typ[types.Bool])
+		}
+		return !found
+	})
+	return found
 }
 
 // handsOn reports whether the context goes to code that may end its span later: it is returned, kept, or

@@ -5,6 +5,7 @@ package vet
 import (
 	"cmp"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -113,7 +114,7 @@ func (s *sites) learn() {
 			s.known.Tracers = append(s.known.Tracers, globalName(v))
 		}
 	}
-	for c := range s.root.Preorder((*ast.CallExpr)(nil), (*ast.CompositeLit)(nil), (*ast.SelectorExpr)(nil)) {
+	for c := range s.root.Preorder((*ast.CallExpr)(nil), (*ast.CompositeLit)(nil), (*ast.Ident)(nil), (*ast.BinaryExpr)(nil)) {
 		if s.inTest(c.Node()) {
 			continue
 		}
@@ -124,12 +125,25 @@ func (s *sites) learn() {
 			if isNamed(s.info.TypeOf(n), gatePackage, "Rule") {
 				if mask := field(n, "Group"); mask != nil {
 					s.learnSite(c, mask)
+				} else if len(n.Elts) > 0 && !hasKeys(n) {
+					s.computed()
 				}
 			}
-		case *ast.SelectorExpr: // gate.On as a value
-			if fn, ok := s.info.Uses[n.Sel].(*types.Func); ok && fn.FullName() == funcOn && c.ParentEdgeKind() != edge.CallExpr_Fun {
-				s.computed()
+		case *ast.BinaryExpr: // gate.Load()&bit
+			if n.Op == token.AND && isNamed(s.info.TypeOf(n), engine, "Mask") && s.info.Types[n].Value == nil {
+				for _, e := range []ast.Expr{n.X, n.Y} {
+					if _, ok := s.constant(e); ok {
+						s.learnSite(c, e)
+					}
+				}
 			}
+		case *ast.Ident:
+			s.learnUse(c, n)
+		}
+	}
+	for _, name := range s.pass.IgnoredFiles { // sites with other build tags
+		if content, err := s.pass.ReadFile(name); err == nil && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && strings.Contains(string(content), ".On") {
+			s.computed()
 		}
 	}
 	s.known.Enders = append(s.known.Enders, s.enders()...)
@@ -151,6 +165,38 @@ func (s *sites) globalTracer(v value) bool {
 	return ok && s.calls(sel.X) == otelPackage+".GetTracerProvider"
 }
 
+// learnUse records sites that can't be followed: gate.On or a wrapper as a value, On of an interface, and
+// the group of a rule that is set later.
+func (s *sites) learnUse(c inspector.Cursor, id *ast.Ident) {
+	if c.ParentEdgeKind() == edge.SelectorExpr_Sel {
+		c = c.Parent()
+	}
+	switch obj := s.info.Uses[id].(type) {
+	case *types.Func:
+		called := c.ParentEdgeKind() == edge.CallExpr_Fun
+		name, signature := obj.FullName(), obj.Signature()
+		ofInterface := signature.Recv() != nil && types.IsInterface(signature.Recv().Type())
+		switch {
+		case ofInterface && (obj.Name() == "On" || obj.Name() == "OnContext"):
+			if n := signature.Params().Len(); n > 0 && isNamed(signature.Params().At(n-1).Type(), engine, "Mask") {
+				s.computed()
+			}
+		case !called && (name == funcOn || name == funcOnContext || s.pass.ImportObjectFact(obj.Origin(), new(onFact))):
+			s.computed()
+		}
+	case *types.Var:
+		if obj.IsField() && obj.Name() == "Group" && obj.Pkg().Path() == gatePackage && c.ParentEdgeKind() == edge.AssignStmt_Lhs {
+			s.computed()
+		}
+	}
+}
+
+// hasKeys reports whether the elements of lit have keys.
+func hasKeys(lit *ast.CompositeLit) bool {
+	_, ok := lit.Elts[0].(*ast.KeyValueExpr)
+	return ok
+}
+
 func (s *sites) learnCall(c inspector.Cursor, call *ast.CallExpr) {
 	fn := s.callee(call)
 	if fn == nil {
@@ -160,6 +206,12 @@ func (s *sites) learnCall(c inspector.Cursor, call *ast.CallExpr) {
 	switch name := fn.FullName(); {
 	case name == funcOn, name == "(*"+gatePackage+".TracerProvider).Group":
 		s.learnSite(c, call.Args[0])
+	case name == funcOnContext && len(call.Args) == 2:
+		s.learnSite(c, call.Args[1])
+	case name == "("+engine+".Mask).HasAny", name == "("+engine+".Mask).HasAll": // of Load
+		if _, ok := s.constant(call.Args[0]); ok {
+			s.learnSite(c, call.Args[0])
+		}
 	case name == gatePackage+".HTTPRules" && len(call.Args) == 2:
 		s.learnSite(c, call.Args[0])
 		s.learnSite(c, call.Args[1])
@@ -193,7 +245,7 @@ func (s *sites) learnSite(c inspector.Cursor, mask ast.Expr) {
 	if f, ok := s.function(c).Node().(*ast.FuncDecl); ok {
 		var on onFact
 		fn, _ := s.info.Defs[f.Name].(*types.Func)
-		if fn != nil && s.pass.ImportObjectFact(fn, &on) && on.Param >= 0 {
+		if fn != nil && s.pass.ImportObjectFact(fn, &on) && on.Param >= 0 && s.object(mask) == fn.Signature().Params().At(on.Param) {
 			return // the callers of a wrapper are the sites
 		}
 	}

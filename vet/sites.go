@@ -25,6 +25,7 @@ const (
 	tracePackage = otelPackage + "/trace"
 
 	funcOn             = "(*" + engine + ".Gate).On"
+	funcOnContext      = "(*" + engine + ".Gate).OnContext"
 	funcLoad           = "(*" + engine + ".Gate).Load"
 	funcDo             = gatePackage + ".Do"
 	funcGatedTracer    = "(*" + gatePackage + ".TracerProvider).Tracer"

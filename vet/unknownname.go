@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/edge"
+	"golang.org/x/tools/go/ast/inspector"
 
 	"github.com/spangate/spangate"
 	"github.com/spangate/spangate/internal/spec"
@@ -130,7 +131,7 @@ func (r *reporter) names(e ast.Expr, split func(string) iter.Seq[spec.Entry], kn
 func (r *reporter) flagDefault(e ast.Expr) ast.Expr {
 	if star, ok := ast.Unparen(e).(*ast.StarExpr); ok {
 		if call, ok := r.value(star.X).(*ast.CallExpr); ok {
-			if r.isFlag(call, "String", 3) {
+			if r.isFlag(call, "String", 3) && !r.replaced(star.X, true) {
 				return call.Args[1]
 			}
 		}
@@ -143,12 +144,33 @@ func (r *reporter) flagDefault(e ast.Expr) ast.Expr {
 		}
 		address := c.Parent()
 		if call, ok := address.Parent().Node().(*ast.CallExpr); ok && address.ParentEdgeKind() == edge.CallExpr_Args {
-			if r.isFlag(call, "StringVar", 4) {
+			if r.isFlag(call, "StringVar", 4) && !r.replaced(e, false) {
 				return call.Args[2]
 			}
 		}
 	}
 	return e
+}
+
+// replaced reports whether the flag in e, a variable or a pointer to it, is assigned or compared, so that
+// the default may never be a spec.
+func (r *reporter) replaced(e ast.Expr, pointer bool) bool {
+	return slices.ContainsFunc(r.mentions[r.object(e)], func(c inspector.Cursor) bool {
+		if c.ParentEdgeKind() == edge.SelectorExpr_Sel {
+			c = c.Parent()
+		}
+		if pointer {
+			if c.ParentEdgeKind() != edge.StarExpr_X {
+				return false
+			}
+			c = c.Parent()
+		}
+		switch c.ParentEdgeKind() {
+		case edge.AssignStmt_Lhs, edge.BinaryExpr_X, edge.BinaryExpr_Y, edge.SwitchStmt_Tag:
+			return true
+		}
+		return false
+	})
 }
 
 // isFlag reports whether call is of the function or method called name of package flag or pflag, with so

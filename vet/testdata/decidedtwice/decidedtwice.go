@@ -99,3 +99,16 @@ func anotherGroup(ctx context.Context) {
 		span.End()
 	}
 }
+
+// The fix has parentheses.
+func leftIfOff(ctx context.Context) {
+	var span trace.Span
+	if mydb.Gate.On(mydb.BitQuery) {
+		ctx, span = mydb.Tracer.Start(ctx, "query")
+	}
+	work(ctx)
+	if !mydb.Gate.On(mydb.BitQuery) { // want `is asked again for span`
+		return
+	}
+	span.End()
+}

@@ -158,3 +158,36 @@ func attributesThatMustBeGiven(ctx context.Context, table string) {
 	_, span := startWith(ctx, trace.WithAttributes(attribute.String("table", table))) // want `these attributes are made`
 	span.AddEvent("started")
 }
+
+type queue struct{ items []string }
+
+func (q *queue) drain() error { q.items = nil; return nil }
+
+// What is formatted changes in the statement itself.
+func changedByInit(ctx context.Context, q *queue) {
+	before := fmt.Sprint(q.items)
+	if err := q.drain(); err == nil && mydb.QueryOn() {
+		_, span := mydb.Start(ctx, before)
+		span.End()
+	}
+}
+
+func changedByCondition(ctx context.Context, q *queue) {
+	before := fmt.Sprint(q.items)
+	if q.drain() == nil && mydb.QueryOn() {
+		_, span := mydb.Start(ctx, before)
+		span.End()
+	}
+}
+
+// A failure has a span with these attributes while the span is off, too.
+func attributesOfErrors(ctx context.Context, table string) error {
+	return otelgate.Do(ctx, mydb.Tracer, "query", func(ctx context.Context, span trace.Span) error {
+		return work(ctx)
+	}, otelgate.OnError(), trace.WithAttributes(attribute.String("table", table)))
+}
+
+// A function on one line has no fix.
+func oneLine(ctx context.Context, table string) error {
+	return otelgate.Do(ctx, mydb.Tracer, "query", func(ctx context.Context, span trace.Span) error { return work(ctx) }, trace.WithAttributes(attribute.String("table", table))) // want `these attributes are made`
+}

@@ -65,3 +65,22 @@ func unknown(base trace.TracerProvider, gated *otelgate.TracerProvider) {
 }
 
 func main() {}
+
+func fallback(base, other trace.TracerProvider) {
+	err := setup.Telemetry(base)
+	if err != nil {
+		otel.SetTracerProvider(other)
+	}
+}
+
+func perhaps(base trace.TracerProvider) {
+	if base == nil {
+		return
+	}
+	otel.SetTracerProvider(base)
+}
+
+func ofThisPackage(base, other trace.TracerProvider) {
+	perhaps(base)
+	otel.SetTracerProvider(other)
+}

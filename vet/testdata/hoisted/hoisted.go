@@ -129,3 +129,33 @@ func closureThatIsCalledHere(ctx context.Context) {
 type status struct{ on bool }
 
 func report() status { return status{on: mydb.Gate.On(mydb.BitQuery)} } // decides no span
+
+func askedAgainInLoop(ctx context.Context) {
+	var on bool
+	for range 3 {
+		on = mydb.Gate.On(mydb.BitQuery)
+		if on {
+			_, span := mydb.Tracer.Start(ctx, "query")
+			span.End()
+		}
+	}
+	on = mydb.Gate.On(mydb.BitQuery)
+	if on {
+		_, span := mydb.Tracer.Start(ctx, "query")
+		span.End()
+	}
+}
+
+type options struct{ each func() }
+
+func run(o options) { o.each() }
+
+func optionsOfCall(ctx context.Context) {
+	on := mydb.Gate.On(mydb.BitQuery)
+	run(options{each: func() {
+		if on {
+			_, span := mydb.Tracer.Start(ctx, "query")
+			span.End()
+		}
+	}})
+}

@@ -179,3 +179,33 @@ func (j *job) start(ctx context.Context) {
 	}
 	work(ctx)
 }
+
+func remembered(ctx context.Context) error {
+	on := mydb.Gate.On(mydb.BitQuery)
+	var span trace.Span
+	if on {
+		ctx, span = mydb.Tracer.Start(ctx, "query")
+	}
+	err := work(ctx)
+	if on {
+		span.End()
+	}
+	return err
+}
+
+func flagged(ctx context.Context) error {
+	var span trace.Span
+	traced := false
+	if mydb.Gate.On(mydb.BitQuery) {
+		ctx, span = mydb.Tracer.Start(ctx, "query")
+		traced = true
+	}
+	err := work(ctx)
+	if err != nil && traced {
+		span.RecordError(err)
+	}
+	if traced {
+		span.End()
+	}
+	return err
+}

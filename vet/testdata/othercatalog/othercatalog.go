@@ -71,3 +71,7 @@ func suppressed(gate *spangate.Gate) {
 
 	_ = gate.On(0) /* want `On\(0\) is always false` */ //spangate:ignore othercatalog
 }
+
+const bitDebug spangate.Mask = 0 // a bit with another build tag
+
+func compiledOut() bool { return mydb.Gate.On(bitDebug) }

@@ -64,3 +64,11 @@ func unknownCatalog(c *spangate.Catalog, groups []spangate.Group) {
 	extended.Parse("anything") // its value is that of a function
 	mydb.Spans.Resolve("lenient")
 }
+
+func replacedDefault() {
+	s := flag.String("groups", "auto", "")
+	if *s == "auto" {
+		*s = "default"
+	}
+	mydb.Spans.Parse(*s)
+}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build debug
+
+package main
+
+func init() { _ = gate.On(bitDebug) }
