@@ -102,7 +102,7 @@ func TestSiteCompilesToALoadATestAndABranch(t *testing.T) {
 
 // While no override may turn on the group, OnContext is a load and an OR more than On, written by
 // hand too. It calls a function only if the bit is set in one of the two words.
-func TestSiteWithAContextIsALoadAndAnOrMore(t *testing.T) {
+func TestSiteCompilesWithAContextToALoadAndAnOrMore(t *testing.T) {
 	for arch, want := range map[string]string{
 		"amd64": "INCQ MOVQ MOVQ ORQ BTL JAE",
 		"arm64": "ADRP MOVD ADD ADRP MOVD ADRP ADD LDAR ADRP ADD LDAR ORR TBZ",
