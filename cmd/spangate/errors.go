@@ -192,6 +192,9 @@ func carets(text string, names []wire.UnknownName, width int) (line, under, corr
 	}
 	if line += escape(text[at:]); lipgloss.Width(line) > width {
 		line, under = ansi.Truncate(line, width+1, "…"), strings.TrimRight(under[:min(len(under), width)], " ")
+		if under == "" { // the first name is behind the "…", if the text before it ends within a character
+			under = strings.Repeat(" ", width) + "^"
+		}
 	}
 	if corrected += text[at:]; !replaced {
 		corrected = ""
