@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/spec"
 )
 
 // An override travels as the value of one member of W3C baggage. docs/override.md describes it for
@@ -27,9 +28,8 @@ const (
 	tokenVersion = "1"
 
 	maxTokenBytes = 256 // percent-encoded
-	maxIDBytes    = 64
-	maxEndDigits  = 11 // until the year 5138
-	signatureLen  = 43 // base64url of 32 bytes, without padding
+	maxEndDigits  = 11  // until the year 5138
+	signatureLen  = 43  // base64url of 32 bytes, without padding
 	minKeyBytes   = 32
 
 	// maxAhead is how far ahead Inject writes an end, and clockSkew how much further ahead Extract
@@ -55,7 +55,7 @@ func sign(key []byte, name spangate.OverrideName) string {
 // encodeToken returns the member's value for name. It is false if name has none.
 func encodeToken(name spangate.OverrideName, signature string) (value string, ok bool) {
 	value = url.PathEscape(tokenText(name, signature))
-	return value, isID(name.ID) && isSpec(name.Spec) && len(value) <= maxTokenBytes
+	return value, spec.IsID(name.ID) && isSpec(name.Spec) && len(value) <= maxTokenBytes
 }
 
 // decodeToken is the inverse of encodeToken; it does not check the signature. The results share no memory
@@ -66,10 +66,10 @@ func decodeToken(value string) (name spangate.OverrideName, signature string, ok
 		return name, "", false
 	}
 	part := strings.SplitN(strings.Clone(text), ".", 5)
-	if len(part) != 5 || part[0] != tokenVersion || !isID(part[1]) || !isSpec(part[4]) {
+	if len(part) != 5 || part[0] != tokenVersion || !spec.IsID(part[1]) || !isSpec(part[4]) {
 		return name, "", false
 	}
-	if s := part[3]; s != "" && (len(s) != signatureLen || !isID(s)) { // base64url has the characters of an ID
+	if s := part[3]; s != "" && (len(s) != signatureLen || !spec.IsID(s)) { // base64url has the characters of an ID
 		return name, "", false
 	}
 	end, err := strconv.ParseInt(part[2], 10, 64)
@@ -77,13 +77,6 @@ func decodeToken(value string) (name spangate.OverrideName, signature string, ok
 		return name, "", false
 	}
 	return spangate.OverrideName{Spec: part[4], ID: part[1], End: time.Unix(end, 0)}, part[3], true
-}
-
-// isID reports whether s may be the ID in a token: 1 to 64 of A-Z, a-z, 0-9, '_' and '-'.
-func isID(s string) bool {
-	return s != "" && len(s) <= maxIDBytes && strings.IndexFunc(s, func(r rune) bool {
-		return (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r) && (r < '0' || '9' < r) && r != '_' && r != '-'
-	}) < 0
 }
 
 // isSpec reports whether s may be the spec in a token: printable ASCII, not empty. Which of its names a
