@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/spangate/spangate"
+	"github.com/spangate/spangate/internal/spec"
 )
 
 // Rule puts spans in a group, by their instrumentation scope, name and kind. A Rule is an
@@ -43,7 +44,7 @@ type Rule struct {
 type Rules []Rule
 
 // EmptyScope is the name that the SDK gives to a scope whose name is empty.
-const EmptyScope = "go.opentelemetry.io/otel/sdk/tracer"
+const EmptyScope = spec.EmptyScope
 
 // HTTPRules returns the rules that put otelhttp's server spans in the group server and its
 // client spans in the group client. Both are groups of the provider's gate. With

@@ -153,7 +153,7 @@ func (n *nearest) to(pattern string) (found string) {
 	}
 	pattern = strings.TrimSuffix(pattern, "*")
 	last := path.Base(pattern)
-	if strings.Trim(last, "0123456789") == "v" { // a major version
+	if spec.IsMajorVersion(last) {
 		last = path.Base(path.Dir(pattern))
 	}
 	element, most := spec.Nearest(last, n.elements), -1

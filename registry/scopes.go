@@ -66,12 +66,9 @@ func Scopes(r *Registry) func(scope string) (*spangate.Gate, spangate.Mask) {
 		if r == nil {
 			return nil, 0
 		}
-		return r.discover(cmp.Or(scope, emptyScope))
+		return r.discover(cmp.Or(scope, spec.EmptyScope))
 	}
 }
-
-// emptyScope is the name that the SDK gives to a scope whose name is empty.
-const emptyScope = "go.opentelemetry.io/otel/sdk/tracer"
 
 // discovered holds the groups that [Scopes] has made. Registry.mu guards it.
 type discovered struct {
@@ -168,10 +165,10 @@ func (d *discovered) member(n int, namespace string) *member {
 func scopeName(scope string) string {
 	scope = strings.TrimRight(scope, "/")
 	name := path.Base(scope)
-	if dir := path.Dir(scope); majorVersion(name) && dir != "." {
+	if dir := path.Dir(scope); spec.IsMajorVersion(name) && dir != "." {
 		name = path.Base(dir)
 	}
-	if i := strings.LastIndexByte(name, '.'); i > 0 && majorVersion(name[i+1:]) {
+	if i := strings.LastIndexByte(name, '.'); i > 0 && spec.IsMajorVersion(name[i+1:]) {
 		name = name[:i] // as in gopkg.in/yaml.v3
 	}
 	switch name = spec.MakeName(name); name {
@@ -181,10 +178,4 @@ func scopeName(scope string) string {
 		return name + "_"
 	}
 	return name
-}
-
-// majorVersion reports whether s is v and a number.
-func majorVersion(s string) bool {
-	digits, ok := strings.CutPrefix(s, "v")
-	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
