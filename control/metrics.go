@@ -23,35 +23,36 @@ type metrics struct {
 // register makes every collection of p read c, so that a change costs almost nothing more.
 func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 	meter := p.Meter("github.com/spangate/spangate/control")
-	var err3 error
-	on, err1 := meter.Int64ObservableGauge("spangate.group.on",
-		metric.WithDescription("1 if the spans of the group exist, 0 if not"))
-	leases, err2 := meter.Int64ObservableGauge("spangate.leases",
-		metric.WithDescription("Live leases"), metric.WithUnit("{lease}"))
-	m.changes, err3 = meter.Int64Counter("spangate.changes",
+	var errs []error
+	var observed []metric.Observable
+	gauge := func(name, description, unit string) metric.Int64ObservableGauge {
+		g, err := meter.Int64ObservableGauge(name, metric.WithDescription(description), metric.WithUnit(unit))
+		errs, observed = append(errs, err), append(observed, g)
+		return g
+	}
+	counter := func(name, description, unit string) metric.Int64ObservableCounter {
+		c, err := meter.Int64ObservableCounter(name, metric.WithDescription(description), metric.WithUnit(unit))
+		errs, observed = append(errs, err), append(observed, c)
+		return c
+	}
+	on := gauge("spangate.group.on", "1 if the spans of the group exist, 0 if not", "")
+	leases := gauge("spangate.leases", "Live leases", "{lease}")
+	dropped := counter("spangate.changes.dropped", "Records of the change log that were dropped", "{record}")
+	started := counter("spangate.spans.started", "Spans that were started", "{span}")
+	withheld := counter("spangate.spans.withheld", "Spans that were not started because their group was off", "{span}")
+	overrides := gauge("spangate.overrides", "Live overrides: traces that have more on than others", "{override}")
+	begun := counter("spangate.overrides.begun", "Overrides that leases gave to traces, or that came from other processes", "{override}")
+	overridden := counter("spangate.overrides.spans", "Spans that overrides have turned on", "{span}")
+	sampled := counter("spangate.overrides.sampled", "Spans that were sampled for overrides although the sampler dropped them", "{span}")
+	cut := counter("spangate.overrides.cut", "Overrides and spans that the budget of overrides has cut", "")
+	refused := counter("spangate.overrides.refused", "Overrides of other processes that were refused", "{override}")
+	var err error
+	m.changes, err = meter.Int64Counter("spangate.changes",
 		metric.WithDescription("Changes of what is on, or of baseline, leases and limits"), metric.WithUnit("{change}"))
-	dropped, err4 := meter.Int64ObservableCounter("spangate.changes.dropped",
-		metric.WithDescription("Records of the change log that were dropped"), metric.WithUnit("{record}"))
-	started, err5 := meter.Int64ObservableCounter("spangate.spans.started",
-		metric.WithDescription("Spans that were started"), metric.WithUnit("{span}"))
-	withheld, err6 := meter.Int64ObservableCounter("spangate.spans.withheld",
-		metric.WithDescription("Spans that were not started because their group was off"), metric.WithUnit("{span}"))
-	overrides, err7 := meter.Int64ObservableGauge("spangate.overrides",
-		metric.WithDescription("Live overrides: traces that have more on than others"), metric.WithUnit("{override}"))
-	begun, err8 := meter.Int64ObservableCounter("spangate.overrides.begun",
-		metric.WithDescription("Overrides that leases gave to traces, or that came from other processes"), metric.WithUnit("{override}"))
-	overridden, err9 := meter.Int64ObservableCounter("spangate.overrides.spans",
-		metric.WithDescription("Spans that overrides have turned on"), metric.WithUnit("{span}"))
-	sampled, err12 := meter.Int64ObservableCounter("spangate.overrides.sampled",
-		metric.WithDescription("Spans that were sampled for overrides although the sampler dropped them"), metric.WithUnit("{span}"))
-	cut, err10 := meter.Int64ObservableCounter("spangate.overrides.cut",
-		metric.WithDescription("Overrides and spans that the budget of overrides has cut"))
-	refused, err11 := meter.Int64ObservableCounter("spangate.overrides.refused",
-		metric.WithDescription("Overrides of other processes that were refused"), metric.WithUnit("{override}"))
-	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12); err != nil {
+	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
 	}
-	m.registration, err1 = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+	m.registration, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		v := c.view.Load()
 		if v == nil { // New has not returned
 			return nil
@@ -91,8 +92,8 @@ func (m *metrics) register(c *Controller, p metric.MeterProvider) error {
 		}
 		m.flush()
 		return nil
-	}, on, leases, dropped, started, withheld, overrides, begun, overridden, sampled, cut, refused)
-	return err1
+	}, observed...)
+	return err
 }
 
 // groupAndScope has the attributes of spans; group is empty for spans in no group.
